@@ -1,0 +1,226 @@
+"""The errors of hrns, one tree, split by whose fault it is.
+
+::
+
+    HrnsError
+    ├── UsageError                  the words of the call are off
+    │   └── PromptMissing           nothing was asked
+    ├── ConfigError                 what is configured is off: file, line, column, key path
+    ├── ProviderError               the other side, or the way to it
+    │   ├── Unreachable             no connection: name, port, TLS, proxy, time-out
+    │   ├── AuthenticationFailed    401, 403
+    │   ├── RequestRefused          another 4xx: the request will never be taken as it is
+    │   │   └── ContextOverflow     the conversation is longer than the model takes
+    │   ├── RateLimited             429, overloaded: the same request later may pass
+    │   ├── ServerFault             5xx, or an error event in a stream
+    │   └── BrokenStream            a reply that is cut off or cannot be read
+    ├── PluginError                 a plugin is off: its name, distribution and hook
+    ├── ToolFailure                 raised by a tool: a result that the model can read
+    │   └── ArgumentFault           the model's arguments do not fit the tool
+    └── Cancelled                   somebody stopped the run
+
+Weather (a `ProviderError`, `Cancelled`) ends a run as chunks; only misuse is raised to whoever
+iterates a run. Each error says what is wrong, where, and in `hint` what to try.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+__all__ = [
+    "ArgumentFault",
+    "AuthenticationFailed",
+    "BrokenStream",
+    "Cancelled",
+    "ConfigError",
+    "ContextOverflow",
+    "HrnsError",
+    "PluginError",
+    "PromptMissing",
+    "ProviderError",
+    "RateLimited",
+    "RequestRefused",
+    "ServerFault",
+    "ToolFailure",
+    "Unreachable",
+    "UsageError",
+]
+
+
+class HrnsError(Exception):
+    """The root of the tree.
+
+    Parameters:
+        message: one sentence, what is wrong and where; no key is ever in it.
+        hint: what to try, or "".
+    """
+
+    code: ClassVar[str] = "error"
+    """The kind of this error as one word, in `error` chunks and logs."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\n{self.hint}" if self.hint else self.message
+
+
+class UsageError(HrnsError):
+    """The words of a call or a command line are off."""
+
+    code = "usage"
+
+
+class PromptMissing(UsageError):
+    """Nothing was asked: no words, no `--message`, an empty standard input."""
+
+
+class ConfigError(HrnsError):
+    """What is configured is off.
+
+    Parameters:
+        path: the file, if the fault lies in one.
+        line: the line there, from 1; 0 if unknown.
+        column: the column there, from 1; 0 if unknown.
+        key_path: the place inside the document, such as `$.providers.home.url`, or "".
+    """
+
+    code = "config"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        path: Path | None = None,
+        line: int = 0,
+        column: int = 0,
+        key_path: str = "",
+    ) -> None:
+        where = ":".join(str(part) for part in (path, line, column) if part)
+        at = f" @ {key_path}" if key_path else ""
+        super().__init__(f"{where}: {message}{at}" if where else f"{message}{at}", hint=hint)
+        self.path = path
+        self.line = line
+        self.column = column
+        self.key_path = key_path
+
+
+class ProviderError(HrnsError):
+    """The other side, or the way to it, failed.
+
+    Parameters:
+        status: the HTTP status, or 0 where there was none.
+        body: what the server said, as text, cut to a sane length.
+        request_id: the server's own id of the request, or "".
+        retry_after_s: seconds after which the server asks to be tried again, or None.
+    """
+
+    code = "provider"
+    retryable: ClassVar[bool] = False
+    """Whether the same request may pass a little later."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        status: int = 0,
+        body: str = "",
+        request_id: str = "",
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.body = body
+        self.request_id = request_id
+        self.retry_after_s = retry_after_s
+
+
+class Unreachable(ProviderError):
+    """There is no connection: the name, the port, TLS, a proxy, or a time-out."""
+
+    code = "unreachable"
+    retryable = True
+
+
+class AuthenticationFailed(ProviderError):
+    """The key is missing, wrong, or may not do this (401, 403)."""
+
+    code = "authentication"
+
+
+class RequestRefused(ProviderError):
+    """The server refuses the request as it is (a 4xx): asking again will not help."""
+
+    code = "request_refused"
+
+
+class ContextOverflow(RequestRefused):
+    """The conversation is longer than the model takes."""
+
+    code = "context_overflow"
+
+
+class RateLimited(ProviderError):
+    """Too many requests, or too much load: the same request may pass later (429, 529)."""
+
+    code = "rate_limited"
+    retryable = True
+
+
+class ServerFault(ProviderError):
+    """The server failed (5xx), or said so in the middle of a stream."""
+
+    code = "server_fault"
+    retryable = True
+
+
+class BrokenStream(ProviderError):
+    """The reply was cut off, or is not what the protocol says."""
+
+    code = "broken_stream"
+    retryable = True
+
+
+class PluginError(HrnsError):
+    """A plugin is off.
+
+    Parameters:
+        plugin: its entry-point name.
+        distribution: the distribution that brings it, or "".
+        hook: the hook that it happened in, or "".
+    """
+
+    code = "plugin"
+
+    def __init__(
+        self, message: str, *, plugin: str, distribution: str = "", hook: str = "", hint: str = ""
+    ) -> None:
+        source = f"{plugin} ({distribution})" if distribution else plugin
+        place = f" in {hook}" if hook else ""
+        super().__init__(f"plugin {source}{place}: {message}", hint=hint)
+        self.plugin = plugin
+        self.distribution = distribution
+        self.hook = hook
+
+
+class ToolFailure(HrnsError):
+    """Raise it in a tool: its message becomes a result with status `error` for the model."""
+
+    code = "tool"
+
+
+class ArgumentFault(ToolFailure):
+    """The model's arguments do not fit the tool; the message says where, for the model."""
+
+    code = "arguments"
+
+
+class Cancelled(HrnsError):
+    """Somebody stopped the run; the message says why (`interrupted`, `time limit`)."""
+
+    code = "cancelled"

@@ -1,0 +1,1 @@
+"""Providers: who answers a `ModelRequest` with deltas, and the codecs that some are made of."""

@@ -1,0 +1,356 @@
+"""Tools: what a model may call.
+
+Four ways to make one, from short to full::
+
+    @tool(effects=["read"])
+    def word_count(file_name: str) -> str:
+        "Counts the words of a file."
+
+    SimpleTool("Adds two numbers.", [ToolArgument("a", "number"), ToolArgument("b", "number")],
+               lambda args: str(args["a"] + args["b"]))
+
+    Tool("word_count", "Counts words.", schema, function=run, preparer=prepare, effects=["read"])
+
+A tool's own failure is a result for the model: return text that begins with ``ERROR:``, return
+``ToolResult(text, status="error")``, or raise; `ToolFailure` gives its message alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
+
+from attrs import evolve, field, frozen
+
+from .cancel import Cancel
+from .context import ToolContext
+from .errors import ArgumentFault, Cancelled, UsageError
+from .messages import Status, Text, ToolResult
+from .permissions import ALL_EFFECTS, Effect, Prepared
+from .providers.base import ToolSpec
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+__all__ = [
+    "NAME_PATTERN",
+    "Arguments",
+    "SimpleTool",
+    "Tool",
+    "ToolArgument",
+    "ToolContext",
+    "parse_arguments",
+    "to_result",
+    "tool",
+]
+
+Arguments: TypeAlias = Mapping[str, Any]
+
+NAME_PATTERN = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""The tool names that every provider takes."""
+
+
+def _effects(given: Iterable[Effect] | None) -> frozenset[Effect]:
+    effects = ALL_EFFECTS if given is None else frozenset(given)
+    if unknown := effects - ALL_EFFECTS:
+        raise UsageError(
+            f"{sorted(unknown)} are no effects",
+            hint=f"Effects are {', '.join(sorted(ALL_EFFECTS))}.",
+        )
+    return effects
+
+
+def _as_given(arguments: Arguments) -> Arguments:
+    return arguments
+
+
+def _nothing_to_say(_arguments: Arguments, _context: ToolContext) -> Prepared:
+    return Prepared()
+
+
+@frozen(eq=False)
+class Tool:
+    """A tool as the loop takes it. A call goes through structure, prepare, permission, run.
+
+    Parameters:
+        name: what the model calls it; `NAME_PATTERN`.
+        description: what it does and when to use it, for the model.
+        schema: the JSON Schema of its arguments; an object.
+        function: `(arguments, context)` gives a `ToolResult` or anything that `to_result` takes.
+        effects: what it may do; None if that is not said: it is taken to do everything.
+        parallel_safe: whether it may run beside other calls of the same turn.
+        replaces: whether it means to take the place of a bundled tool of its name.
+        preparer: `(arguments, context)` gives a `Prepared` (what it would touch), or a
+            `ToolResult` if the call is answered already; it must change nothing.
+        structure: turns the JSON arguments into what `function` wants; raises `ArgumentFault`.
+    """
+
+    name: str
+    description: str
+    schema: Mapping[str, Any] = field(repr=False)
+    function: Callable[[Arguments, ToolContext], object] = field(repr=False)
+    effects: frozenset[Effect] = field(default=None, converter=_effects)
+    parallel_safe: bool = False
+    replaces: bool = False
+    preparer: Callable[[Arguments, ToolContext], Prepared | ToolResult] = field(
+        default=_nothing_to_say, repr=False
+    )
+    structure: Callable[[Arguments], Arguments] = field(default=_as_given, repr=False)
+    spec: ToolSpec = field(init=False, repr=False)
+
+    @spec.default
+    def _make_spec(self) -> ToolSpec:
+        return ToolSpec(self.name, self.description, self.schema)
+
+    def prepare(self, arguments: Arguments, context: ToolContext) -> Prepared | ToolResult:
+        """What the call would touch, or its result if it is answered already."""
+        return self.preparer(arguments, context)
+
+    def run(self, arguments: Arguments, context: ToolContext) -> ToolResult:
+        """Run it; whatever the function returns, this is a `ToolResult`."""
+        returned = self.function(arguments, context)
+        if inspect.isawaitable(returned):
+            returned = _BackgroundLoop.wait_for(returned, context.cancel)
+        return to_result(returned)
+
+
+@frozen
+class ToolArgument:
+    """One argument of a flat tool; `type` is a JSON Schema type such as `string`."""
+
+    name: str
+    type: str = "string"
+
+
+def SimpleTool(  # noqa: N802 - reads as the record that it makes
+    description: str,
+    arguments: Sequence[ToolArgument],
+    function: Callable[[Arguments], object],
+    *,
+    name: str = "",
+    effects: Iterable[Effect] | None = None,
+) -> Tool:
+    """A flat tool: every argument is required, and `function` takes them as one mapping.
+
+    It needs no name where it stands in a mapping, as `Loop` takes one: there the key is its name.
+    """
+    names = [argument.name for argument in arguments]
+
+    def structure(given: Arguments) -> Arguments:
+        if missing := [name for name in names if name not in given]:
+            raise ArgumentFault(
+                f"required field missing @ $.{missing[0]}; the fields are: {', '.join(names)}"
+            )
+        return given
+
+    return Tool(
+        name=name,
+        description=description,
+        schema={
+            "type": "object",
+            "properties": {argument.name: {"type": argument.type} for argument in arguments},
+            "required": names,
+        },
+        function=lambda given, _context: function(given),
+        effects=effects,
+        structure=structure,
+    )
+
+
+@overload
+def tool(function: Callable[..., object], /) -> Tool: ...
+
+
+@overload
+def tool(
+    *,
+    name: str = "",
+    description: str = "",
+    effects: Iterable[Effect] | None = None,
+    parallel_safe: bool = False,
+    replaces: bool = False,
+    prepare: Callable[..., Prepared | ToolResult] | None = None,
+) -> Callable[[Callable[..., object]], Tool]: ...
+
+
+def tool(
+    function: Callable[..., object] | None = None,
+    /,
+    *,
+    name: str = "",
+    description: str = "",
+    effects: Iterable[Effect] | None = None,
+    parallel_safe: bool = False,
+    replaces: bool = False,
+    prepare: Callable[..., Prepared | ToolResult] | None = None,
+) -> Tool | Callable[[Callable[..., object]], Tool]:
+    """Make a tool of an annotated function, plain or async.
+
+    The schema comes from the annotations (`Annotated[T, "description"]`, `Literal`, enums, attrs
+    classes, lists, mappings, `X | None`), the description from the docstring; a parameter with a
+    default is optional; a parameter annotated with `ToolContext` is filled in and hidden.
+
+    Parameters:
+        name: the function's name if left out.
+        description: the docstring if left out.
+        prepare: takes the same arguments as the function; see `Tool.preparer`.
+
+    Raises:
+        UsageError: a parameter has no annotation, or one that JSON cannot express.
+    """
+    from .signature import Signature
+
+    def make(wrapped: Callable[..., object]) -> Tool:
+        signature = Signature.of(wrapped)
+        preparer = Signature.of(prepare).call if prepare else _nothing_to_say
+        return Tool(
+            name=name or wrapped.__name__,
+            description=description or signature.description,
+            schema=signature.schema,
+            function=signature.call,
+            effects=effects,
+            parallel_safe=parallel_safe,
+            replaces=replaces,
+            preparer=preparer,
+            structure=signature.structure,
+        )
+
+    return make(function) if function else make
+
+
+def named(tools: Mapping[str, Tool] | Iterable[Tool]) -> dict[str, Tool]:
+    """Tools by name; in a mapping the key is the name.
+
+    Raises:
+        UsageError: a name that no provider takes, or two tools of one name.
+    """
+    if isinstance(tools, Mapping):
+        tools = [evolve(tool, name=name) for name, tool in tools.items()]
+    by_name: dict[str, Tool] = {}
+    for each in tools:
+        if not NAME_PATTERN.fullmatch(each.name):
+            raise UsageError(
+                f"{each.name!r} is no name for a tool",
+                hint="Use letters, digits, _ and -, 64 at most; SimpleTool takes name=...",
+            )
+        if each.name in by_name:
+            raise UsageError(f"two tools are called {each.name!r}", hint="Rename one of them.")
+        by_name[each.name] = each
+    return by_name
+
+
+def parse_arguments(text: str) -> dict[str, Any]:
+    """The arguments of a call as JSON; nothing at all stands for no arguments.
+
+    Nothing is mended: a tool never runs from arguments that had to be guessed.
+
+    Raises:
+        ArgumentFault: the text is not one JSON object; the message is for the model.
+    """
+    if not text.strip():
+        return {}
+    try:
+        arguments = json.loads(text)
+    except ValueError as error:
+        raise ArgumentFault(
+            f"the parameters are not valid JSON: {error}. "
+            "Send one JSON object; do not send several sets of parameters in one call."
+        ) from error
+    except RecursionError as error:
+        raise ArgumentFault("the parameters are nested too deeply") from error
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, dict):
+        raise ArgumentFault(
+            f"the parameters are not valid: a JSON object is needed, not {text.strip()[:40]!r}"
+        )
+    return arguments
+
+
+def to_result(returned: object) -> ToolResult:
+    """What a tool returned as a result that every provider takes.
+
+    Text that begins with ``ERROR:`` has status `error`; None is empty text; bytes are decoded;
+    dicts, lists, numbers, booleans and attrs values become JSON; anything else its `str`.
+    """
+    if isinstance(returned, ToolResult):
+        return evolve(returned, content=tuple(_clean(part) for part in returned.content))
+    text = sound_text(_as_text(returned))
+    status: Status = "error" if text.startswith("ERROR:") else "ok"
+    return ToolResult(text, status=status)
+
+
+def sound_text(text: str) -> str:
+    """The text with what no server and no file takes (lone surrogates, NUL) replaced by U+FFFD."""
+    if text.isascii() and "\0" not in text:
+        return text
+    return (
+        text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
+    )
+
+
+def _clean(part: Any) -> Any:
+    return Text(sound_text(part.text)) if isinstance(part, Text) else part
+
+
+def _as_text(returned: object) -> str:
+    if isinstance(returned, str):
+        return returned
+    if returned is None:
+        return ""
+    if isinstance(returned, bytes | bytearray | memoryview):
+        return bytes(returned).decode("utf-8", "replace")
+    try:
+        return json.dumps(returned, ensure_ascii=False, default=_jsonable)
+    except (TypeError, ValueError, RecursionError):
+        return str(returned)
+
+
+def _jsonable(value: object) -> object:
+    import attrs
+
+    if attrs.has(type(value)):
+        return attrs.asdict(value)  # type: ignore[arg-type]  # `has` says that it is attrs
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=repr)
+    return str(value)
+
+
+class _BackgroundLoop:
+    """The one event loop that async tools run on, started with the first of them."""
+
+    _lock = threading.Lock()
+    _loop: AbstractEventLoop | None = None
+
+    @classmethod
+    def _running(cls) -> AbstractEventLoop:
+        import asyncio
+
+        with cls._lock:
+            if cls._loop is None or cls._loop.is_closed():
+                cls._loop = asyncio.new_event_loop()
+                threading.Thread(
+                    target=cls._loop.run_forever, name="hrns async tools", daemon=True
+                ).start()
+            return cls._loop
+
+    @classmethod
+    def wait_for(cls, awaitable: Awaitable[object], cancel: Cancel) -> object:
+        """The awaitable's result; it is cancelled when `cancel` is set."""
+        import asyncio
+        import concurrent.futures
+
+        async def run() -> object:
+            return await awaitable
+
+        coroutine: Coroutine[Any, Any, object] = run()
+        future = asyncio.run_coroutine_threadsafe(coroutine, cls._running())
+        with cancel.waker(future.cancel):
+            try:
+                return future.result()
+            except concurrent.futures.CancelledError as error:
+                raise Cancelled(cancel.reason or "the tool cancelled itself") from error

@@ -1,0 +1,1 @@
+"""Skills, agent files, project instructions and custom commands in Markdown for hrns."""

@@ -1,0 +1,1 @@
+"""The bundled tools of hrns: read, list, search, write, edit, run, fetch."""
