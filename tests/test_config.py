@@ -207,7 +207,7 @@ def test_byte_order_mark_and_wide_encodings_are_read(load: Load, encoding: str) 
     ],
 )
 def test_file_that_does_not_parse_is_an_error_with_place_and_advice(
-    load: Load, path: Path, content: str | bytes, line: int, column: int, message: str, hint: str
+    *, load: Load, path: Path, content: str | bytes, line: int, column: int, message: str, hint: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
         load(content)
@@ -283,7 +283,7 @@ def test_file_that_does_not_parse_is_an_error_with_place_and_advice(
     ],
 )
 def test_value_of_the_wrong_type_is_an_error_with_key_path_and_place(
-    load: Load, path: Path, content: str, line: int, column: int, key_path: str, message: str
+    *, load: Load, path: Path, content: str, line: int, column: int, key_path: str, message: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
         load(content)

@@ -44,7 +44,7 @@ _MESSAGES = (
     (
         "Invalid control",
         "a line break or tab inside a text",
-        "Write it as \\n or \\t, or close the text before it.",
+        "Write \\n or \\t, or close the text.",
     ),
     ("Invalid \\", "a backslash that escapes nothing", "A backslash in a text is written \\\\."),
 )
