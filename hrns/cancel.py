@@ -71,7 +71,6 @@ class Cancel:
         def ring() -> None:
             bell.put(None)
 
-        with self.waker(ring):
-            with suppress(Empty):
-                bell.get(timeout=max(0.0, seconds))
+        with self.waker(ring), suppress(Empty):
+            bell.get(timeout=max(0.0, seconds))
         return self.is_set()

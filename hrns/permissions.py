@@ -125,7 +125,8 @@ class Question:
 class Ask(Protocol):
     """Puts a question to a person; called in the thread that iterates the run."""
 
-    def __call__(self, question: Question) -> Answer: ...
+    def __call__(self, question: Question) -> Answer:
+        """The person's answer; `no` when the question's `cancel` is set."""
 
 
 Policy: TypeAlias = "Callable[[ToolCall, Tool, Prepared], Verdict | None]"

@@ -106,6 +106,11 @@ class Tool:
     def _make_spec(self) -> ToolSpec:
         return ToolSpec(self.name, self.description, self.schema)
 
+    @property
+    def prepares(self) -> bool:
+        """Whether `prepare` does anything."""
+        return self.preparer is not _nothing_to_say
+
     def prepare(self, arguments: Arguments, context: ToolContext) -> Prepared | ToolResult:
         """What the call would touch, or its result if it is answered already."""
         return self.preparer(arguments, context)

@@ -1,0 +1,309 @@
+"""Plugins: discover, filter, load, collect, isolate, attribute.
+
+A plugin is an entry point of the group ``hrns``. One that is disabled is never imported. One that
+is broken (it does not import, its hook has a parameter that the hook does not know, it raises)
+costs one warning that names it and its distribution, never the program; ``HRNS_STRICT=1`` in the
+environment raises instead.
+
+What hooks return is collected one implementation at a time, in a fixed order: the core, the
+bundled distributions, then the others by name. So each record knows its plugin.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+import pluggy
+from attrs import evolve, frozen
+
+from . import hookspecs
+from ._version import __version__
+from .errors import PluginError
+
+__all__ = [
+    "BUNDLED",
+    "Owned",
+    "PluginInfo",
+    "Plugins",
+    "first_owners",
+    "hookimpl",
+    "load_plugins",
+]
+
+hookimpl = pluggy.HookimplMarker("hrns")
+"""Marks a function of a plugin as the implementation of the hook of its name."""
+
+BUNDLED = ("hrns", "hrns-tools-fs", "hrns-skills", "hrns-tui")
+"""The distributions of this repository, in the order in which their plugins are asked."""
+
+State: TypeAlias = Literal["loaded", "disabled", "failed"]
+T = TypeVar("T")
+
+
+@frozen
+class PluginInfo:
+    """What is known of one plugin.
+
+    Parameters:
+        name: its entry-point name.
+        distribution: what brings it, or "" for one that was registered by hand.
+        version: the version of that.
+        state: `loaded`, `disabled` or `failed`.
+        hooks: the hooks that it implements.
+        load_ms: milliseconds that its import took.
+        error: why it failed, or "".
+    """
+
+    name: str
+    distribution: str = ""
+    version: str = ""
+    state: State = "loaded"
+    hooks: tuple[str, ...] = ()
+    load_ms: float = 0.0
+    error: str = ""
+
+    @property
+    def bundled(self) -> bool:
+        """Whether it belongs to the bundled distributions."""
+        return self.distribution in BUNDLED
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.distribution})" if self.distribution else self.name
+
+
+@frozen
+class Owned(Generic[T]):
+    """A record and the plugin that it is from."""
+
+    record: T
+    plugin: PluginInfo
+
+
+class Plugins:
+    """The plugins of a program, loaded and ready to be asked.
+
+    Parameters:
+        strict: raise a `PluginError` where otherwise a warning would do.
+    """
+
+    def __init__(self, *, strict: bool = False) -> None:
+        self.infos: list[PluginInfo] = []
+        self.warnings: list[str] = []
+        self._strict = strict
+        self._manager = pluggy.PluginManager("hrns")
+        self._manager.add_hookspecs(hookspecs)
+        self._raised: list[tuple[PluginInfo, str]] = []
+        self.register("core", _core(), distribution="hrns", version=__version__)
+
+    def register(
+        self,
+        name: str,
+        plugin: object,
+        *,
+        distribution: str = "",
+        version: str = "",
+        load_ms: float = 0.0,
+    ) -> None:
+        """Take in a plugin: a module, or an object with hook implementations.
+
+        One whose hooks do not fit is left out whole, with a warning.
+        """
+        info = PluginInfo(name, distribution, version, load_ms=load_ms)
+        if taken := next((each for each in self.infos if each.name == name), None):
+            self._fail(info, f"the name is taken by {taken}; this one is left out")
+            return
+        try:
+            self._manager.register(plugin, name=name)
+        except (pluggy.PluginValidationError, ValueError) as error:
+            if self._manager.get_plugin(name) is not None:
+                self._manager.unregister(name=name)
+            self._fail(info, _describe_misfit(error))
+            return
+        hooks = tuple(sorted(self._hooks_of(plugin)))
+        self.infos.append(evolve(info, hooks=hooks))
+        for hook in hooks:
+            if not hasattr(hookspecs, hook):
+                near = get_close_matches(hook, _hook_names(), n=1)
+                guess = f"; did you mean {near[0]}?" if near else ""
+                self._warn(info, f"there is no such hook{guess}", hook=hook)
+
+    def load(self, entry_point: EntryPoint) -> None:
+        """Import a plugin and take it in; a failure is a warning."""
+        dist = entry_point.dist
+        source = (dist.name, dist.version) if dist else ("", "")
+        started = time.perf_counter()
+        try:
+            plugin = entry_point.load()
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a guest's import may do anything
+            info = PluginInfo(entry_point.name, *source)
+            self._fail(info, f"cannot be imported: {type(error).__name__}: {error}", error)
+            return
+        load_ms = (time.perf_counter() - started) * 1000
+        self.register(
+            entry_point.name, plugin, distribution=source[0], version=source[1], load_ms=load_ms
+        )
+
+    def disable(self, entry_point: EntryPoint) -> None:
+        """Note a plugin that is there and not to be used."""
+        dist = entry_point.dist
+        source = (dist.name, dist.version) if dist else ("", "")
+        self.infos.append(PluginInfo(entry_point.name, *source, state="disabled"))
+
+    def collect(self, hook: str, kind: type[T], /, **arguments: object) -> list[Owned[T]]:
+        """Every record that the implementations of a hook give, in order, with its plugin.
+
+        What is no record of that kind is left out with a warning.
+        """
+        return [
+            Owned(record, info)
+            for info, record in self._records(hook, arguments)
+            if isinstance(record, kind) or self._misfit(hook, info, record, kind.__name__)
+        ]
+
+    def collect_callables(
+        self, hook: str, /, **arguments: object
+    ) -> list[Owned[Callable[..., Any]]]:
+        """As `collect`, where the hook gives plain callables."""
+        return [
+            Owned(record, info)
+            for info, record in self._records(hook, arguments)
+            if callable(record) or self._misfit(hook, info, record, "callable")
+        ]
+
+    def failed(self, hook: str) -> list[PluginInfo]:
+        """The plugins whose implementation of a hook raised, so far."""
+        return [info for info, name in self._raised if name == hook]
+
+    def notify(self, hook: str, /, **arguments: object) -> None:
+        """Call every implementation of a hook that gives nothing."""
+        for _ in self._records(hook, arguments):
+            pass
+
+    def take_warnings(self) -> tuple[str, ...]:
+        """The warnings since they were last taken."""
+        taken = tuple(self.warnings)
+        self.warnings.clear()
+        return taken
+
+    def warn(self, text: str) -> None:
+        """Note a warning that is no single plugin's fault."""
+        self.warnings.append(text)
+
+    def _records(
+        self, hook: str, arguments: Mapping[str, object]
+    ) -> Iterator[tuple[PluginInfo, object]]:
+        caller = getattr(self._manager.hook, hook)
+        by_plugin: dict[str, list[Any]] = {}
+        for implementation in reversed(caller.get_hookimpls()):
+            by_plugin.setdefault(implementation.plugin_name, []).append(implementation)
+        for info in tuple(self.infos):
+            for implementation in by_plugin.get(info.name, ()):
+                for record in self._call(hook, info, implementation, arguments):
+                    yield info, record
+
+    def _call(
+        self, hook: str, info: PluginInfo, implementation: Any, arguments: Mapping[str, object]
+    ) -> list[object]:
+        """What one implementation gives, as a list; nothing if it raises."""
+        try:
+            if implementation.hookwrapper or implementation.wrapper:
+                raise TypeError("hook wrappers are not supported")
+            given = implementation.function(*[arguments[name] for name in implementation.argnames])
+            return _as_list(given)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a guest's code; only its own is lost
+            self._raised.append((info, hook))
+            self._warn(info, f"{type(error).__name__}: {error}", hook=hook, cause=error)
+            return []
+
+    def _misfit(self, hook: str, info: PluginInfo, record: object, wanted: str) -> Literal[False]:
+        self._warn(info, f"gave {record!r}, which is no {wanted}", hook=hook)
+        return False
+
+    def _hooks_of(self, plugin: object) -> list[str]:
+        return [caller.name for caller in self._manager.get_hookcallers(plugin) or ()]
+
+    def _fail(self, info: PluginInfo, text: str, cause: BaseException | None = None) -> None:
+        self.infos.append(evolve(info, state="failed", error=text))
+        self._warn(info, text, cause=cause)
+
+    def _warn(
+        self, info: PluginInfo, text: str, *, hook: str = "", cause: BaseException | None = None
+    ) -> None:
+        error = PluginError(text, plugin=info.name, distribution=info.distribution, hook=hook)
+        if self._strict:
+            raise error from cause
+        self.warnings.append(str(error))
+
+
+def load_plugins(environ: Mapping[str, str], disabled: Iterable[str] = ()) -> Plugins:
+    """The installed plugins that are not disabled, loaded.
+
+    Parameters:
+        environ: `HRNS_PLUGINS` (if set: the only entry-point names to load, separated by commas;
+            empty for none), `HRNS_DISABLE_PLUGINS` (names to leave out), `HRNS_STRICT`.
+        disabled: more names to leave out, from the configuration.
+    """
+    plugins = Plugins(strict=environ.get("HRNS_STRICT", "") not in ("", "0"))
+    allowed = _names(environ["HRNS_PLUGINS"]) if "HRNS_PLUGINS" in environ else None
+    refused = {*disabled, *_names(environ.get("HRNS_DISABLE_PLUGINS", ""))}
+    for entry_point in sorted(entry_points(group="hrns"), key=_order):
+        name = entry_point.name
+        if name in refused or (allowed is not None and name not in allowed):
+            plugins.disable(entry_point)
+        else:
+            plugins.load(entry_point)
+    return plugins
+
+
+def first_owners(
+    plugins: Plugins, what: str, owned: Iterable[Owned[T]], name: Callable[[T], str]
+) -> list[Owned[T]]:
+    """The records of distinct names: of two of one name the first; a warning names both."""
+    first: dict[str, Owned[T]] = {}
+    for each in owned:
+        earlier = first.setdefault(name(each.record), each)
+        if earlier is not each:
+            plugins.warn(
+                f"two {what}s are called {name(each.record)!r}: the one of plugin "
+                f"{earlier.plugin} is used, the one of plugin {each.plugin} is left out"
+            )
+    return list(first.values())
+
+
+def _as_list(given: object) -> list[object]:
+    if given is None:
+        return []
+    if isinstance(given, list | tuple | set | frozenset) or inspect.isgenerator(given):
+        return list(given)
+    return [given]
+
+
+def _names(text: str) -> set[str]:
+    return {name.strip() for name in text.split(",") if name.strip()}
+
+
+def _order(entry_point: EntryPoint) -> tuple[int, str, str]:
+    distribution = entry_point.dist.name if entry_point.dist else ""
+    rank = BUNDLED.index(distribution) if distribution in BUNDLED else len(BUNDLED)
+    return rank, entry_point.name, distribution
+
+
+def _hook_names() -> list[str]:
+    return [name for name in vars(hookspecs) if name.startswith("hrns_")]
+
+
+def _describe_misfit(error: Exception) -> str:
+    """What does not fit, on one line: pluggy's words run over several."""
+    return "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
+
+
+def _core() -> object:
+    """The core's own plugin: it comes in by the same door as all others."""
+    from .core_plugin import CorePlugin
+
+    return CorePlugin()

@@ -1,0 +1,521 @@
+"""A session: configuration, plugins, transcript and agent around the loop.
+
+The only place where the loop meets plugins. `Session.send` gives the chunks of one run, after
+every chunk sink has seen them; what is changed between runs (model, agent, provider) keeps the
+conversation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+from attrs import evolve, field, frozen
+
+from .agents import DEFAULT_AGENT, Agent
+from .chunks import Chunk, NoticeChunk
+from .config import Config, ProviderConfig, find_provider
+from .context import Mode, SessionContext
+from .errors import ConfigError, UsageError
+from .loop import Limits, Loop
+from .messages import Message, Text, ToolCall, UserMessage
+from .permissions import (
+    Answer,
+    Ask,
+    Decision,
+    Policy,
+    Prepared,
+    Question,
+    Rule,
+    Verdict,
+    mode_policy,
+)
+from .plugins import Owned, PluginInfo, Plugins, first_owners
+from .providers.base import ModelInfo, ModelOptions, Provider
+from .records import PromptSection, ProviderKind, Skill
+from .redact import redactor_for
+from .tools import NAME_PATTERN, Tool
+from .transcript import with_system
+
+__all__ = ["BASE_PROMPT", "Launch", "Session", "build_provider", "choose_agent", "open_session"]
+
+BASE_PROMPT = (
+    "You are a helpful assistant with tools. Use them rather than guess, tell the truth about what "
+    "they showed, and answer in a few plain sentences."
+)
+"""The system prompt of an agent that has none."""
+
+
+@frozen
+class Launch:
+    """What a front end is started with.
+
+    Parameters:
+        cwd: the working directory.
+        config: the configuration as it was read.
+        plugins: the plugins, loaded.
+        environ: the environment.
+        provider: the provider named on the command line, or "".
+        model: the model named there, or "".
+        agent: the agent named there, or "".
+        mode: the permission mode to start in.
+    """
+
+    cwd: Path
+    config: Config
+    plugins: Plugins
+    environ: Mapping[str, str] = field(repr=False)
+    provider: str = ""
+    model: str = ""
+    agent: str = ""
+    mode: Mode = "ask"
+
+
+def build_provider(plugins: Plugins, entry: ProviderConfig, environ: Mapping[str, str]) -> Provider:
+    """The provider that an entry of the configuration stands for.
+
+    Raises:
+        ConfigError: no plugin brings its `api`, or the entry does not do for it.
+    """
+    kinds = first_owners(
+        plugins,
+        "provider kind",
+        plugins.collect("hrns_providers", ProviderKind),
+        lambda kind: kind.api,
+    )
+    by_api = {each.record.api: each.record for each in kinds}
+    if entry.api not in by_api:
+        raise ConfigError(
+            f"provider {entry.name!r} speaks {entry.api!r}, which nothing here does",
+            hint=f"Known are: {', '.join(sorted(by_api))}.",
+        )
+    secret = evolve(entry, key=entry.resolved_key(environ), headers=entry.resolved_headers(environ))
+    return by_api[entry.api].build(secret)
+
+
+def choose_agent(agents: Sequence[Agent], wanted: str, saved: str) -> tuple[Agent, str]:
+    """The agent to start with, and a notice if the saved one is gone ("" otherwise).
+
+    Parameters:
+        wanted: the name that was asked for now, or "".
+        saved: the name in the configuration, or "".
+
+    Raises:
+        ConfigError: there is no agent of the name that was asked for.
+    """
+    if wanted:
+        return find_agent(agents, wanted), ""
+    with contextlib.suppress(ConfigError):
+        return find_agent(agents, saved), ""
+    agent = next((each for each in agents if each.name == DEFAULT_AGENT), agents[0])
+    if not saved:
+        return agent, ""
+    return agent, f"The agent {saved!r} does not exist any more; {agent.name} is used."
+
+
+def find_agent(agents: Sequence[Agent], name: str) -> Agent:
+    """The agent of that name, whatever its case.
+
+    Raises:
+        ConfigError: there is none; the names there are, are named.
+    """
+    by_name = {agent.name.casefold(): agent for agent in agents}
+    if found := by_name.get(name.casefold()):
+        return found
+    near = get_close_matches(name.casefold(), by_name, n=1)
+    guess = f"Did you mean {by_name[near[0]].name}? " if near else ""
+    names = ", ".join(agent.name for agent in agents)
+    raise ConfigError(f"there is no agent {name!r}", hint=f"{guess}The agents are: {names}.")
+
+
+def open_session(
+    config: Config,
+    plugins: Plugins,
+    provider: ProviderConfig,
+    *,
+    cwd: Path,
+    environ: Mapping[str, str] | None = None,
+    agent: str = "",
+    mode: Mode = "ask",
+    rules: Sequence[Rule] = (),
+    ask: Ask | None = None,
+    limits: Limits | None = None,
+    options: ModelOptions | None = None,
+    take_back: bool = True,
+    system: str = "",
+    append_system: str = "",
+    messages: Sequence[Message] = (),
+) -> Session:
+    """Start a session: ask every plugin for what it brings, and put it together.
+
+    Parameters:
+        config: the configuration.
+        plugins: the plugins, loaded.
+        provider: the provider and model to begin with (`hrns.config.choose_provider`).
+        cwd: the working directory of the session; absolute.
+        environ: where keys are looked up; the process's environment if left out.
+        agent: the agent's name; "" for the saved one, or Builder.
+        mode: the permission mode.
+        rules: permission rules beside those of the configuration.
+        ask: puts calls to a person; None if no one is there.
+        limits: when a run ends although the model would go on.
+        options: what is asked of the model.
+        take_back: see `hrns.loop.Loop`.
+        system: takes the place of the agent's prompt, if not "".
+        append_system: stands behind the whole system prompt, if not "".
+        messages: a conversation to go on with.
+
+    Raises:
+        ConfigError: the agent or the provider's protocol is unknown, or a rule is none.
+    """
+    return Session(
+        config,
+        plugins,
+        provider,
+        context=SessionContext(
+            cwd=cwd, config=config.document, mode=mode, interactive=ask is not None
+        ),
+        environ=os.environ if environ is None else environ,
+        agent=agent,
+        rules=[*_config_rules(config), *rules],
+        ask=ask,
+        limits=limits,
+        options=options,
+        take_back=take_back,
+        prompt=(system, append_system),
+        messages=messages,
+    )
+
+
+class Session:
+    """A conversation with a model that has tools. Made by `open_session`.
+
+    Parameters:
+        prompt: what takes the place of the agent's prompt, and what stands behind all.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        plugins: Plugins,
+        entry: ProviderConfig,
+        *,
+        context: SessionContext,
+        environ: Mapping[str, str],
+        agent: str,
+        rules: list[Rule],
+        ask: Ask | None,
+        limits: Limits | None,
+        options: ModelOptions | None,
+        take_back: bool,
+        prompt: tuple[str, str],
+        messages: Sequence[Message],
+    ) -> None:
+        self.id = uuid.uuid4().hex[:12]
+        self.context = context
+        self.plugins = plugins
+        self._notices: list[str] = []
+        self._config = config
+        self._environ = environ
+        self._rules = rules
+        self._ask = ask
+        self._limits = limits
+        self._options = options
+        self._take_back = take_back
+        self._prompt = prompt
+        self._redact = redactor_for(config, environ)
+        context.warn = self.notice
+        self._provider = build_provider(plugins, entry, environ)
+        self.entry = entry
+        self._gather()
+        self.agent, stale = choose_agent(context.agents, agent, config.current_agent)
+        context.agent = self.agent
+        if stale:
+            self.notice(stale)
+        self._loop = self._make_loop()
+        self.messages: tuple[Message, ...] = tuple(messages) or with_system(
+            (), self.system_prompt()
+        )
+        plugins.notify("hrns_session_start", context=context)
+        self._closed = False
+
+    def _gather(self) -> None:
+        """Ask the plugins for everything that they bring, in the order of what needs what."""
+        plugins, context = self.plugins, self.context
+        context.agents = _agents(plugins, context)
+        skills = plugins.collect("hrns_skills", Skill, context=context)
+        context.skills = tuple(
+            each.record for each in first_owners(plugins, "skill", skills, lambda s: s.name)
+        )
+        self.tools = _tools(plugins, context)
+        self._policies = _policies(plugins, context, self._rules)
+        self._wrappers = _callables(plugins, "hrns_tool_wrappers", context)
+        self._editors = _callables(plugins, "hrns_request_editors", context)
+        self._sinks = plugins.collect_callables("hrns_chunk_sinks", context=context)
+
+    @property
+    def model(self) -> str:
+        """The model that is asked."""
+        return self.entry.model
+
+    @property
+    def offered(self) -> tuple[Tool, ...]:
+        """The tools that the agent is offered."""
+        return self.agent.select(self.tools)
+
+    def system_prompt(self) -> str:
+        """The system prompt: the agent's, then the plugins' sections in their order."""
+        replaced, appended = self._prompt
+        owned = self.plugins.collect("hrns_prompt_sections", PromptSection, context=self.context)
+        first = first_owners(self.plugins, "prompt section", owned, lambda section: section.name)
+        sections = sorted((each.record for each in first), key=lambda section: section.order)
+        head = replaced or self.agent.prompt or BASE_PROMPT
+        texts = [head, *(section.text for section in sections), appended]
+        return "\n\n".join(text.strip() for text in texts if text.strip())
+
+    def notice(self, text: str) -> None:
+        """Say something to the person: it is the next chunk of a run, or in `take_notices`."""
+        self._notices.append(self._clean(text))
+
+    def _clean(self, text: str) -> str:
+        """The text without the secrets of the configuration as it is now."""
+        return self._redact(text)
+
+    def take_notices(self) -> tuple[str, ...]:
+        """What was to be said since the last run, the plugins' warnings first."""
+        taken = (*self.plugins.take_warnings(), *self._notices)
+        self._notices.clear()
+        return taken
+
+    def send(self, text: str | UserMessage) -> Iterator[Chunk]:
+        """Say something to the model; yields the chunks of the run to its `end`.
+
+        The sinks have seen a chunk before it is yielded.
+
+        Raises:
+            UsageError: there is nothing in the message, or the session is closed.
+        """
+        message = UserMessage(text) if isinstance(text, str) else text
+        if self._closed:
+            raise UsageError("the session is closed")
+        if not message.text.strip() and all(isinstance(part, Text) for part in message.parts):
+            raise UsageError("the message is empty", hint="Say what you want.")
+        return self._send(message)
+
+    def _send(self, message: UserMessage) -> Iterator[Chunk]:
+        conversation = (*self.messages, message)
+        self.messages = conversation
+        chunks = self._loop.run(conversation, self.model)
+        try:
+            for chunk in chunks:
+                for notice in self.take_notices():
+                    yield self._shown(NoticeChunk(notice))
+                if chunk.type == "end":
+                    self.messages = self._loop.messages
+                yield self._shown(chunk)
+        finally:
+            chunks.close()  # type: ignore[attr-defined]  # the loop's runs are generators
+            self.messages = self._loop.messages or conversation
+
+    def _shown(self, chunk: Chunk) -> Chunk:
+        """The chunk, after every sink has seen it; a sink that raises is named once and dropped."""
+        for sink in tuple(self._sinks):
+            try:
+                sink.record(chunk)
+            except Exception as error:  # noqa: BLE001 - a guest's code; it is named and dropped
+                self._sinks.remove(sink)
+                self.notice(
+                    f"the chunk sink of plugin {sink.plugin} failed and is not used any more: "
+                    f"{type(error).__name__}: {error}"
+                )
+        return chunk
+
+    def cancel(self, reason: str = "interrupted") -> None:
+        """End the run that goes on; callable from any thread or signal handler."""
+        self._loop.cancel(reason)
+
+    def queue(self, text: str, when: Literal["now", "after"] = "now") -> None:
+        """Say something to a model that is at work; callable from any thread.
+
+        `now` is delivered behind the results of the running calls, `after` when it is done.
+        """
+        self._loop.queue(text, when)
+
+    def unqueue(self) -> str | None:
+        """Take the last queued message back, if it was not delivered yet."""
+        return self._loop.unqueue()
+
+    def new(self) -> None:
+        """Begin a new conversation, with a system message built afresh."""
+        self.messages = with_system((), self.system_prompt())
+
+    def use_agent(self, name: str) -> Agent:
+        """Go on with another agent: its prompt and tools, the same conversation.
+
+        Raises:
+            ConfigError: there is no such agent.
+        """
+        self.agent = find_agent(self.context.agents, name)
+        self.context.agent = self.agent
+        self._loop = self._make_loop()
+        self.messages = with_system(self.messages, self.system_prompt())
+        return self.agent
+
+    def use_provider(self, entry: ProviderConfig, config: Config | None = None) -> None:
+        """Go on with another provider and its model; the conversation is kept.
+
+        Parameters:
+            config: the configuration that the entry is from, if it changed.
+
+        Raises:
+            ConfigError: the entry does not do; the old provider is kept.
+        """
+        provider = build_provider(self.plugins, entry, self._environ)
+        if config is not None:
+            self._config = config
+            self._redact = redactor_for(config, self._environ)
+        self._provider, self.entry = provider, entry
+        self._loop = self._make_loop()
+
+    def use_model(self, model: str) -> None:
+        """Go on with another model of the same provider."""
+        self.entry = evolve(self.entry, model=model)
+
+    def find_provider(self, name: str) -> ProviderConfig:
+        """The provider of that name in the configuration as it is now.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        return find_provider(self._config, name, self._environ)
+
+    def models(self) -> Sequence[ModelInfo]:
+        """The models that the provider offers.
+
+        Raises:
+            ProviderError: they could not be listed.
+        """
+        return self._provider.models()
+
+    def close(self) -> None:
+        """Tear down: end a run that goes on, close the sinks, tell the plugins. Once."""
+        if self._closed:
+            return
+        self._closed = True
+        self.cancel("the session is closed")
+        for sink in self._sinks:
+            close = getattr(sink.record, "close", None)
+            if callable(close):
+                try:
+                    close()
+                except Exception as error:  # noqa: BLE001 - a guest's code, and it is named
+                    self.plugins.warn(f"the chunk sink of plugin {sink.plugin}: {error}")
+        self.plugins.notify("hrns_session_end", context=self.context)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _make_loop(self) -> Loop:
+        options = self._options or ModelOptions()
+        extra = {**self.entry.options_for(self.entry.model), **options.extra}
+        return Loop(
+            self._provider,
+            self.offered,
+            options=evolve(options, extra=extra),
+            policies=self._policies,
+            ask=self._ask and self._remembering(self._ask),
+            request_editors=self._editors,
+            tool_wrappers=self._wrappers,
+            limits=self._limits,
+            take_back=self._take_back,
+            context=self.context,
+            redact=self._clean,
+        )
+
+    def _remembering(self, ask: Ask) -> Ask:
+        """Ask once where the answer holds for the session: it becomes a rule."""
+
+        def put(question: Question) -> Answer:
+            answer = ask(question)
+            if answer.kind in ("session", "always"):
+                rule = answer.rule or question.verdict.rule or question.tool.name
+                self._rules.append(Rule.parse("allow", rule, "this session"))
+            return answer
+
+        return put
+
+
+def _config_rules(config: Config) -> list[Rule]:
+    """The rules of the configuration file.
+
+    Raises:
+        ConfigError: one of them is none.
+    """
+    decisions: tuple[Decision, ...] = ("allow", "ask", "deny")
+    return [
+        Rule.parse(decision, text, config.path.name)
+        for decision in decisions
+        for text in getattr(config.permissions, decision)
+    ]
+
+
+def _agents(plugins: Plugins, context: SessionContext) -> tuple[Agent, ...]:
+    """All agents: one of a later plugin replaces an earlier one of its name, in its place."""
+    by_name: dict[str, Owned[Agent]] = {}
+    for each in plugins.collect("hrns_agents", Agent, context=context):
+        name = each.record.name.casefold()
+        earlier = by_name.get(name)
+        if earlier is None or earlier.plugin != each.plugin:
+            by_name[name] = each
+    return tuple(each.record for each in by_name.values())
+
+
+def _tools(plugins: Plugins, context: SessionContext) -> tuple[Tool, ...]:
+    """All tools of distinct names that providers take."""
+    owned: list[Owned[Tool]] = []
+    for each in plugins.collect("hrns_tools", Tool, context=context):
+        if NAME_PATTERN.fullmatch(each.record.name):
+            owned.append(each)
+        else:
+            plugins.warn(
+                f"the tool {each.record.name!r} of plugin {each.plugin} is left out: its name "
+                "may have letters, digits, _ and -, 64 at most"
+            )
+    # Of two of one name: who says `replaces` wins, then who is bundled, then who came first.
+    ranked = sorted(owned, key=lambda each: (not each.record.replaces, not each.plugin.bundled))
+    used = {id(each) for each in first_owners(plugins, "tool", ranked, lambda tool: tool.name)}
+    return tuple(each.record for each in owned if id(each) in used)
+
+
+def _policies(
+    plugins: Plugins, context: SessionContext, rules: Sequence[Rule]
+) -> tuple[Policy, ...]:
+    """The mode and the rules, then the plugins' policies; a hook that broke denies."""
+    collected = plugins.collect_callables("hrns_permission_policies", context=context)
+    broken = [_closed_door(info) for info in plugins.failed("hrns_permission_policies")]
+    return (mode_policy(context, rules), *broken, *(each.record for each in collected))
+
+
+def _closed_door(info: PluginInfo) -> Policy:
+    """Denies every call with an effect: whoever should have judged it could not."""
+
+    def policy(_call: ToolCall, tool: Tool, _prepared: Prepared) -> Verdict | None:
+        if not tool.effects:
+            return None
+        return Verdict("deny", f"the permission policies of plugin {info} failed", str(info))
+
+    return policy
+
+
+def _callables(
+    plugins: Plugins, hook: str, context: SessionContext
+) -> tuple[Callable[..., Any], ...]:
+    return tuple(each.record for each in plugins.collect_callables(hook, context=context))
