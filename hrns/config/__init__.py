@@ -1,10 +1,19 @@
 """The configuration: `~/.config/hrns/config.json`, read into frozen values and saved with care.
 
-`values` says what there is, `read` makes it from a file, `choose` says which provider is meant.
+`values` says what there is, `read` makes it from a file (`syntax` says where it is off), `choose`
+says which provider is meant, `save` makes `changes`.
 """
 
 from __future__ import annotations
 
+from .changes import (
+    add_rule,
+    put_provider,
+    remove_provider,
+    set_current_agent,
+    set_current_provider,
+    set_model,
+)
 from .choose import (
     DEMO,
     ENVIRONMENT_PROVIDERS,
@@ -13,6 +22,7 @@ from .choose import (
     find_provider,
 )
 from .read import config_from, config_path, load_config, read_document
+from .save import Change, edit_config
 from .values import (
     Config,
     LimitsConfig,
@@ -28,6 +38,7 @@ from .values import (
 __all__ = [
     "DEMO",
     "ENVIRONMENT_PROVIDERS",
+    "Change",
     "Config",
     "EnvironmentProvider",
     "LimitsConfig",
@@ -36,12 +47,19 @@ __all__ = [
     "PluginsConfig",
     "ProviderConfig",
     "WebFetchConfig",
+    "add_rule",
     "choose_provider",
     "config_from",
     "config_path",
+    "edit_config",
     "find_provider",
     "load_config",
     "looks_secret",
+    "put_provider",
     "read_document",
+    "remove_provider",
     "resolve_reference",
+    "set_current_agent",
+    "set_current_provider",
+    "set_model",
 ]
