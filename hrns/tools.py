@@ -22,8 +22,10 @@ import json
 import re
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
 
+import attrs
 from attrs import evolve, field, frozen
 
 from .cancel import Cancel
@@ -139,30 +141,20 @@ def SimpleTool(  # noqa: N802 - reads as the record that it makes
     name: str = "",
     effects: Iterable[Effect] | None = None,
 ) -> Tool:
-    """A flat tool: every argument is required, and `function` takes them as one mapping.
+    """A flat tool: every argument is required and of its type; `function` takes one mapping.
 
     It needs no name where it stands in a mapping, as `Loop` takes one: there the key is its name.
     """
-    names = [argument.name for argument in arguments]
+    from .shapes import Field, record_of, shape_of_type, structure
 
-    def structure(given: Arguments) -> Arguments:
-        if missing := [name for name in names if name not in given]:
-            raise ArgumentFault(
-                f"required field missing @ $.{missing[0]}; the fields are: {', '.join(names)}"
-            )
-        return given
-
+    shape = record_of([Field(each.name, shape_of_type(each.type)) for each in arguments], dict)
     return Tool(
         name=name,
         description=description,
-        schema={
-            "type": "object",
-            "properties": {argument.name: {"type": argument.type} for argument in arguments},
-            "required": names,
-        },
+        schema={**shape.schema, "required": [each.name for each in arguments]},
         function=lambda given, _context: function(given),
         effects=effects,
-        structure=structure,
+        structure=partial(structure, shape),
     )
 
 
@@ -205,13 +197,14 @@ def tool(
         prepare: takes the same arguments as the function; see `Tool.preparer`.
 
     Raises:
-        UsageError: a parameter has no annotation, or one that JSON cannot express.
+        UsageError: a parameter has no annotation, or one that JSON cannot express; `prepare`
+            takes other arguments.
     """
     from .signature import Signature
 
     def make(wrapped: Callable[..., object]) -> Tool:
         signature = Signature.of(wrapped)
-        preparer = Signature.of(prepare).call if prepare else _nothing_to_say
+        preparer = signature.companion(prepare) if prepare else _nothing_to_say
         return Tool(
             name=name or wrapped.__name__,
             description=description or signature.description,
@@ -259,7 +252,9 @@ def parse_arguments(text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
     try:
-        arguments = json.loads(text)
+        arguments = _STRICT_JSON.decode(text)
+        if _SURROGATE.search(text):
+            arguments = _with_whole_characters(arguments)
     except ValueError as error:
         raise ArgumentFault(
             f"the parameters are not valid JSON: {error}. "
@@ -276,11 +271,33 @@ def parse_arguments(text: str) -> dict[str, Any]:
     return arguments
 
 
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON number")
+
+
+_STRICT_JSON = json.JSONDecoder(parse_constant=_refuse_constant)
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+
+
+def _with_whole_characters(value: Any) -> Any:
+    """JSON with the two halves of a character joined, however each was written.
+
+    Raises:
+        ValueError: a half stands alone.
+    """
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        return json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16"))
+    except UnicodeDecodeError as error:
+        raise ValueError("half of a surrogate pair stands alone in a string") from error
+
+
 def to_result(returned: object) -> ToolResult:
     """What a tool returned as a result that every provider takes.
 
     Text that begins with ``ERROR:`` has status `error`; None is empty text; bytes are decoded;
-    dicts, lists, numbers, booleans and attrs values become JSON; anything else its `str`.
+    dicts, lists, tuples, sets, numbers, booleans, attrs values and dataclasses become JSON;
+    anything else its `str`.
     """
     if isinstance(returned, ToolResult):
         return evolve(returned, content=tuple(_clean(part) for part in returned.content))
@@ -303,26 +320,40 @@ def _clean(part: Any) -> Any:
 
 
 def _as_text(returned: object) -> str:
-    if isinstance(returned, str):
-        return returned
     if returned is None:
         return ""
-    if isinstance(returned, bytes | bytearray | memoryview):
-        return bytes(returned).decode("utf-8", "replace")
     try:
-        return json.dumps(returned, ensure_ascii=False, default=_jsonable)
+        plain = _jsonable(returned)
+        if isinstance(plain, str):
+            return plain
+        return json.dumps(plain, ensure_ascii=False, default=_jsonable)
     except (TypeError, ValueError, RecursionError):
         return str(returned)
 
 
 def _jsonable(value: object) -> object:
-    import attrs
-
-    if attrs.has(type(value)):
-        return attrs.asdict(value)  # type: ignore[arg-type]  # `has` says that it is attrs
+    """The value as JSON has it, not looking inside; text where JSON has no word for it."""
+    if isinstance(value, str | bool | int | float | list | tuple):
+        return value
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).decode("utf-8", "replace")
+    if isinstance(value, Mapping):
+        return dict(value)
     if isinstance(value, set | frozenset):
         return sorted(value, key=repr)
-    return str(value)
+    names = _field_names(type(value))
+    return str(value) if names is None else {name: getattr(value, name) for name in names}
+
+
+def _field_names(owner: Any) -> list[str] | None:
+    """The fields of an attrs class or a dataclass, or None if it is neither."""
+    import dataclasses
+
+    if attrs.has(owner):
+        return [each.name for each in attrs.fields(owner)]
+    if dataclasses.is_dataclass(owner):
+        return [each.name for each in dataclasses.fields(owner)]
+    return None
 
 
 class _BackgroundLoop:
