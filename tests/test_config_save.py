@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -313,11 +314,14 @@ for _ in range(50):
 def test_five_processes_saving_at_once_lose_nothing(path: Path, write: Write) -> None:
     write({"x": "y" * 20_000})
     command = [sys.executable, "-c", SAVE_FIFTY_TIMES, str(path)]
-    processes = [subprocess.Popen([*command, str(number)]) for number in range(5)]
     reads = 0
-    while any(process.poll() is None for process in processes):
-        assert _read(path)["x"] == "y" * 20_000
-        reads += 1
+    with ExitStack() as ended:
+        processes = [
+            ended.enter_context(subprocess.Popen([*command, str(number)])) for number in range(5)
+        ]
+        while any(process.poll() is None for process in processes):
+            assert _read(path)["x"] == "y" * 20_000
+            reads += 1
     document = _read(path)
     assert [process.returncode for process in processes] == [0] * 5
     assert document["all"] == 250

@@ -1,0 +1,143 @@
+"""Secrets are taken out of texts, however they are spelled."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from hrns.config import Config, config_from
+from hrns.redact import Redactor, redactor_for
+
+KEY = "sk-planted-0123456789"
+ODD = 'p"ä\\/+ =%&\n0123456'
+
+
+def test_key_is_replaced_everywhere_in_a_text() -> None:
+    text = f"OPENAI_API_KEY={KEY}\nAuthorization: Bearer {KEY}"
+    expected = "OPENAI_API_KEY=[redacted]\nAuthorization: Bearer [redacted]"
+    assert Redactor([KEY]).redact(text) == expected
+
+
+def test_text_without_a_key_is_given_back_as_it_is() -> None:
+    text = "nothing secret " * 1000
+    assert Redactor([KEY]).redact(text) is text
+    assert Redactor().redact(text) is text
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        json.dumps(ODD),
+        json.dumps(ODD, ensure_ascii=False),
+        f"https://h/?key={quote(ODD)}&x=1",
+        f"https://h/?key={quote(ODD, safe='')}&x=1",
+        f"https://h/?key={quote(ODD, safe='').lower()}&x=1",
+        f"key={quote_plus(ODD)}",
+    ],
+)
+def test_json_and_url_spellings_are_replaced(spelled: str) -> None:
+    text = Redactor([ODD]).redact(spelled)
+    assert "[redacted]" in text
+    assert "0123456" not in text
+
+
+@settings(max_examples=100)
+@given(st.text(max_size=9), st.text(max_size=9))
+@example("user:", "")
+def test_base64_of_a_text_with_the_key_does_not_tell_it(before: str, after: str) -> None:
+    data = f"{before}{KEY}{after}".encode("utf-8", "surrogatepass")
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        text = Redactor([KEY]).redact(f"Basic {encode(data).decode()} .")
+        # At most two characters at each end are shared with a neighbour: four bits of the key.
+        left = text.removeprefix("Basic ").removesuffix(" .").replace("[redacted]", "")
+        assert "[redacted]" in text
+        assert len(left) <= len(encode(data)) - len(KEY) * 8 // 6 + 1
+
+
+def test_longer_secret_wins_over_one_that_it_holds() -> None:
+    assert Redactor([KEY, f"{KEY}-extended"]).redact(f"<{KEY}-extended>") == "<[redacted]>"
+
+
+@pytest.mark.parametrize("word", ["", "k", "ollama", "1234567", "not-needed", "lm-studio"])
+def test_short_values_and_placeholders_are_no_secrets(word: str) -> None:
+    text = f"a text with {word} in it"
+    assert Redactor([word]).redact(text) is text
+
+
+def test_repr_shows_no_secret() -> None:
+    assert repr(Redactor([KEY])) == "Redactor()"
+
+
+ENVIRON = {
+    "OPENAI_API_KEY": "environment-openai",
+    "XAI_API_KEY": "environment-xai",
+    "OLLAMA_HOST": "host-of-ollama:11434",
+    "MY_KEY": "environment-mine",
+    "MY_TOKEN": "environment-token",
+    "UNRELATED_KEY": "environment-unrelated",
+}
+
+
+def _config() -> Config:
+    document = {
+        "providers": {
+            "home": {
+                "url": "http://ada:password-in-url@localhost/v1",
+                "key": "literal-key",
+                "headers": {
+                    "Authorization": "Bearer header-key",
+                    "X-Team": "harmless-header",
+                    "X-Auth-Token": "$MY_TOKEN",
+                },
+                "options": {"nested": [{"apiKey": "options-key"}], "model": "harmless-option"},
+                "models": {"m": {"options": {"secret": "model-secret"}}},
+                "future": {"clientSecret": "extra-secret"},
+            },
+            "work": {"key": "${MY_KEY}"},
+            "gone": {"key": "$NOT_SET"},
+        },
+        "x_team": {"password": ["document-password"], "name": "harmless-name"},
+    }
+    return config_from(document, Path("/nowhere/config.json"))
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "environment-openai",
+        "environment-xai",
+        "environment-mine",
+        "environment-token",
+        "password-in-url",
+        "literal-key",
+        "Bearer header-key",
+        "header-key",
+        "options-key",
+        "model-secret",
+        "extra-secret",
+        "document-password",
+    ],
+)
+def test_redactor_of_a_config_knows_its_secrets(secret: str) -> None:
+    assert redactor_for(_config(), ENVIRON).redact(f"<{secret}>") == "<[redacted]>"
+
+
+@pytest.mark.parametrize(
+    "harmless",
+    [
+        "host-of-ollama:11434",
+        "environment-unrelated",
+        "harmless-header",
+        "harmless-option",
+        "harmless-name",
+        "NOT_SET",
+    ],
+)
+def test_redactor_of_a_config_leaves_the_rest(harmless: str) -> None:
+    assert redactor_for(_config(), ENVIRON).redact(harmless) is harmless
