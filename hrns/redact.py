@@ -91,7 +91,7 @@ class Redactor:
         default=(), converter=_spellings, repr=False, alias="secrets"
     )
 
-    def redact(self, text: str) -> str:
+    def __call__(self, text: str) -> str:
         """The text without the secrets; the same object if there are none in it."""
         # One search a spelling: searching is far faster than a regular expression of them all.
         for spelling in self._spellings:

@@ -21,13 +21,13 @@ ODD = 'p"ä\\/+ =%&\n0123456'
 def test_key_is_replaced_everywhere_in_a_text() -> None:
     text = f"OPENAI_API_KEY={KEY}\nAuthorization: Bearer {KEY}"
     expected = "OPENAI_API_KEY=[redacted]\nAuthorization: Bearer [redacted]"
-    assert Redactor([KEY]).redact(text) == expected
+    assert Redactor([KEY])(text) == expected
 
 
 def test_text_without_a_key_is_given_back_as_it_is() -> None:
     text = "nothing secret " * 1000
-    assert Redactor([KEY]).redact(text) is text
-    assert Redactor().redact(text) is text
+    assert Redactor([KEY])(text) is text
+    assert Redactor()(text) is text
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_text_without_a_key_is_given_back_as_it_is() -> None:
     ],
 )
 def test_json_and_url_spellings_are_replaced(spelled: str) -> None:
-    text = Redactor([ODD]).redact(spelled)
+    text = Redactor([ODD])(spelled)
     assert "[redacted]" in text
     assert "0123456" not in text
 
@@ -53,7 +53,7 @@ def test_json_and_url_spellings_are_replaced(spelled: str) -> None:
 def test_base64_of_a_text_with_the_key_does_not_tell_it(before: str, after: str) -> None:
     data = f"{before}{KEY}{after}".encode("utf-8", "surrogatepass")
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
-        text = Redactor([KEY]).redact(f"Basic {encode(data).decode()} .")
+        text = Redactor([KEY])(f"Basic {encode(data).decode()} .")
         # At most two characters at each end are shared with a neighbour: four bits of the key.
         left = text.removeprefix("Basic ").removesuffix(" .").replace("[redacted]", "")
         assert "[redacted]" in text
@@ -61,13 +61,13 @@ def test_base64_of_a_text_with_the_key_does_not_tell_it(before: str, after: str)
 
 
 def test_longer_secret_wins_over_one_that_it_holds() -> None:
-    assert Redactor([KEY, f"{KEY}-extended"]).redact(f"<{KEY}-extended>") == "<[redacted]>"
+    assert Redactor([KEY, f"{KEY}-extended"])(f"<{KEY}-extended>") == "<[redacted]>"
 
 
 @pytest.mark.parametrize("word", ["", "k", "ollama", "1234567", "not-needed", "lm-studio"])
 def test_short_values_and_placeholders_are_no_secrets(word: str) -> None:
     text = f"a text with {word} in it"
-    assert Redactor([word]).redact(text) is text
+    assert Redactor([word])(text) is text
 
 
 def test_repr_shows_no_secret() -> None:
@@ -125,7 +125,7 @@ def _config() -> Config:
     ],
 )
 def test_redactor_of_a_config_knows_its_secrets(secret: str) -> None:
-    assert redactor_for(_config(), ENVIRON).redact(f"<{secret}>") == "<[redacted]>"
+    assert redactor_for(_config(), ENVIRON)(f"<{secret}>") == "<[redacted]>"
 
 
 @pytest.mark.parametrize(
@@ -140,4 +140,4 @@ def test_redactor_of_a_config_knows_its_secrets(secret: str) -> None:
     ],
 )
 def test_redactor_of_a_config_leaves_the_rest(harmless: str) -> None:
-    assert redactor_for(_config(), ENVIRON).redact(harmless) is harmless
+    assert redactor_for(_config(), ENVIRON)(harmless) is harmless
