@@ -1,0 +1,185 @@
+"""Front matter: the YAML between two `---` lines at the head of a Markdown file, read leniently.
+
+People write it by hand, and much of it is not quite YAML: `description: Plans work: goals` is the
+commonest. So the block is read as YAML; where that fails it is cut at its outermost keys, each
+piece is read as YAML by itself, and a piece that still fails stands for the text that it holds.
+One bad key costs no other.
+
+YAML is read down to nodes, never to objects: a value keeps the spelling that was written (`yes`,
+`1.10`), knows its line, and cannot grow through aliases.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
+
+from attrs import frozen
+
+if TYPE_CHECKING:
+    import yaml
+
+__all__ = ["Document", "Fault", "Field", "Value", "parse"]
+
+FENCE = "---"
+LIMIT_CHARS = 64 * 1024  # fifty times the longest block that the skill format allows for
+_FIRST_LINE = 2  # of the block; the fence is line 1
+
+_KEY = re.compile(r"""["']?([A-Za-z_][\w-]*)["']?[ \t]*:""")
+_BLOCK_INDICATOR = re.compile(r"^[|>][-+0-9]*(?:\s+|$)")
+_NULL = "tag:yaml.org,2002:null"
+
+Value: TypeAlias = str | tuple[str, ...] | Mapping[str, str]
+"""What a key holds; whatever lies deeper than one level is left out, as ""."""
+
+
+class Fault(Exception):
+    """Something in a file is off.
+
+    Parameters:
+        message: what it is, and what to try.
+        line: the line in the file, from 1.
+    """
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+
+
+@frozen
+class Field:
+    """The value of a key, and the line in the file, from 1, that it begins in."""
+
+    value: Value
+    line: int
+
+
+@frozen
+class Document:
+    """A Markdown file.
+
+    Parameters:
+        fields: the outermost keys of its front matter that hold something.
+        body: what follows the front matter, or everything if there is none.
+        block: the front matter as it stands there, without its fences.
+        fault: why the front matter had to be read leniently, or None.
+    """
+
+    fields: Mapping[str, Field]
+    body: str
+    block: str = ""
+    fault: Fault | None = None
+
+    def text(self, key: str) -> str:
+        """The value as one line of text; "" if there is none, or none that is text."""
+        field = self.fields.get(key)
+        if field is None or isinstance(field.value, Mapping):
+            return ""
+        words = field.value if isinstance(field.value, str) else ", ".join(field.value)
+        return " ".join(words.split())
+
+
+def parse(text: str) -> Document:
+    """The front matter and the body of a Markdown file.
+
+    A fence is a line that is exactly ``---``; the first line of the file is one, or there is no
+    front matter. A byte order mark and CRLF line ends are taken.
+
+    Raises:
+        Fault: the front matter has no end, or is too long to be one.
+    """
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    lines = text.split("\n")
+    if lines[0] != FENCE:
+        return Document(MappingProxyType({}), text)
+    try:
+        end = lines.index(FENCE, 1)
+    except ValueError:
+        raise Fault(
+            f"the front matter that begins here has no end; close it with a line {FENCE!r}", 1
+        ) from None
+    block = textwrap.dedent("\n".join(lines[1:end]))
+    if len(block) > LIMIT_CHARS:
+        raise Fault(f"the front matter is longer than {LIMIT_CHARS} characters; shorten it", 1)
+    return _document(block, "\n".join(lines[end + 1 :]))
+
+
+def _document(block: str, body: str) -> Document:
+    try:
+        return Document(_yaml_fields(block, _FIRST_LINE), body, block)
+    except Fault as fault:
+        return Document(dict(_lenient_fields(block)), body, block, fault)
+
+
+def _yaml_fields(block: str, first_line: int) -> dict[str, Field]:
+    """The fields of a YAML mapping; raises a `Fault` if it is none."""
+    from yaml import MappingNode
+
+    node = _compose(block, first_line)
+    if node is None:
+        return {}
+    if not isinstance(node, MappingNode):
+        raise Fault("the front matter holds no `name: value` lines; write some", first_line)
+    return {
+        _text(key): Field(value, key.start_mark.line + first_line)
+        for key, node in node.value
+        if (value := _value(node)) is not None
+    }
+
+
+def _compose(block: str, first_line: int) -> yaml.Node | None:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return yaml.compose(block, Loader=loader)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        what = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        raise Fault(
+            f"the front matter is not YAML: {what}; put the value in quotes",
+            first_line + (mark.line if mark else 0),
+        ) from error
+
+
+def _value(node: yaml.Node) -> Value | None:
+    from yaml import MappingNode, SequenceNode
+
+    if node.tag == _NULL:
+        return None
+    if isinstance(node, SequenceNode):
+        return tuple(_text(item) for item in node.value)
+    if isinstance(node, MappingNode):
+        return {_text(key): _text(item) for key, item in node.value}
+    return _text(node)
+
+
+def _text(node: yaml.Node) -> str:
+    return node.value if isinstance(node.value, str) else ""
+
+
+def _lenient_fields(block: str) -> Iterator[tuple[str, Field]]:
+    """The fields of something that is nearly YAML, each read without regard to the others."""
+    lines = block.split("\n")
+    keys = [(number, key) for number, line in enumerate(lines) if (key := _KEY.match(line))]
+    ends = [*(number for number, _ in keys), len(lines)][1:]
+    for (start, key), end in zip(keys, ends, strict=True):
+        piece = lines[start:end]
+        try:
+            yield from _yaml_fields("\n".join(piece), start + _FIRST_LINE).items()
+        except Fault:
+            if text := _raw(piece[0][key.end() :], piece[1:]):
+                yield key[1], Field(text, start + _FIRST_LINE)
+
+
+def _raw(first: str, rest: list[str]) -> str:
+    """A value as the text that stands there: joined, without block indicator and outer quotes."""
+    lines = [first, *(line for line in rest if not line.startswith("#"))]
+    text = _BLOCK_INDICATOR.sub("", " ".join(" ".join(lines).split()))
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        text = text[1:-1]
+    return text
