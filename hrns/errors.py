@@ -6,11 +6,13 @@
     ├── UsageError                  the words of the call are off
     │   └── PromptMissing           nothing was asked
     ├── ConfigError                 what is configured is off: file, line, column, key path
+    ├── SerialError                 JSON is not what is written here: a journal, a chunk
     ├── ProviderError               the other side, or the way to it
     │   ├── Unreachable             no connection: name, port, TLS, proxy, time-out
     │   ├── AuthenticationFailed    401, 403
     │   ├── RequestRefused          another 4xx: the request will never be taken as it is
-    │   │   └── ContextOverflow     the conversation is longer than the model takes
+    │   │   ├── ContextOverflow     the conversation is longer than the model takes
+    │   │   └── ToolsRefused        the model or its server takes no tools
     │   ├── RateLimited             429, overloaded: the same request later may pass
     │   ├── ServerFault             5xx, or an error event in a stream
     │   └── BrokenStream            a reply that is cut off or cannot be read
@@ -41,8 +43,10 @@ __all__ = [
     "ProviderError",
     "RateLimited",
     "RequestRefused",
+    "SerialError",
     "ServerFault",
     "ToolFailure",
+    "ToolsRefused",
     "Unreachable",
     "UsageError",
 ]
@@ -109,6 +113,12 @@ class ConfigError(HrnsError):
         self.key_path = key_path
 
 
+class SerialError(HrnsError):
+    """JSON does not stand for the value that it should; the message has the path of each fault."""
+
+    code = "serial"
+
+
 class ProviderError(HrnsError):
     """The other side, or the way to it, failed.
 
@@ -117,10 +127,12 @@ class ProviderError(HrnsError):
         body: what the server said, as text, cut to a sane length.
         request_id: the server's own id of the request, or "".
         retry_after_s: seconds after which the server asks to be tried again, or None.
+        retryable: whether the same request may pass a little later; the class's own answer if
+            it is left out.
     """
 
     code = "provider"
-    retryable: ClassVar[bool] = False
+    retryable: bool = False
     """Whether the same request may pass a little later."""
 
     def __init__(
@@ -132,8 +144,11 @@ class ProviderError(HrnsError):
         body: str = "",
         request_id: str = "",
         retry_after_s: float | None = None,
+        retryable: bool | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
+        if retryable is not None:
+            self.retryable = retryable
         self.status = status
         self.body = body
         self.request_id = request_id
@@ -163,6 +178,12 @@ class ContextOverflow(RequestRefused):
     """The conversation is longer than the model takes."""
 
     code = "context_overflow"
+
+
+class ToolsRefused(RequestRefused):
+    """The model, or the server as it is set up, takes no tools."""
+
+    code = "tools_refused"
 
 
 class RateLimited(ProviderError):
