@@ -1,0 +1,147 @@
+"""read_file: a text, a part of a long one, or an image."""
+# ruff: noqa: N803 - models know the arguments by these names
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, BinaryIO
+
+from attrs import frozen
+from hrns.context import ToolContext
+from hrns.errors import ToolFailure
+from hrns.messages import Image, Text, ToolResult
+from hrns.permissions import Access, Prepared
+from hrns.tools import Tool, tool
+
+from .host import FileInfo, Host
+from .memory import FileMemory
+from .pages import LINE_CHARACTERS, PAGE_BYTES, PAGE_LINES, page
+from .paths import Place, locate, missing
+from .texts import Decoded, decode, image_type, is_binary
+
+__all__ = ["Reading"]
+
+WHOLE_BYTES = 16 * 1024 * 1024
+"""Longer files are read line by line, and no further than is asked."""
+
+IMAGE_BYTES = 5 * 1024 * 1024
+"""What the providers take."""
+
+_LISTED = 20
+_LINE_BYTES = 4 * LINE_CHARACTERS + 4
+
+
+@frozen
+class Reading:
+    """The tool `read_file` on a host."""
+
+    host: Host
+
+    def tools(self) -> list[Tool]:
+        """The tools to register."""
+        made = tool(effects=["read"], parallel_safe=True, prepare=self.prepare)
+        return [made(self.read_file)]
+
+    def prepare(
+        self,
+        fileName: str,
+        context: ToolContext,
+        offset: int = 1,  # noqa: ARG002
+        limit: int = PAGE_LINES,  # noqa: ARG002
+    ) -> Prepared:
+        """Which file would be read."""
+        place = locate(fileName, context.cwd, self.host)
+        return Prepared([Access("read", str(place.path))], title=f"read_file {fileName}")
+
+    def read_file(
+        self,
+        fileName: str,
+        context: ToolContext,
+        offset: Annotated[int, "first line, from 1"] = 1,
+        limit: Annotated[int, "how many lines"] = PAGE_LINES,
+    ) -> ToolResult | str:
+        """Read a text file or an image. Long files come in pages."""
+        if offset < 1 or limit < 1:
+            raise ToolFailure("offset and limit begin at 1")
+        place = locate(fileName, context.cwd, self.host)
+        info = self._regular(place)
+        if info.size > WHOLE_BYTES:
+            shown = self._stream(place, offset, limit)
+        else:
+            with self.host.open(place.path) as file:
+                data = file.read(WHOLE_BYTES)
+            if (media_type := image_type(data)) is not None:
+                return _image(place, media_type, data)
+            shown = self._whole(place, data, offset, limit, FileMemory.of(context))
+        return f"[{place.note}]\n{shown}" if place.note else shown
+
+    def _regular(self, place: Place) -> FileInfo:
+        info = self.host.info(place.path)
+        if info is None:
+            raise missing(place, self.host)
+        if info.kind == "directory":
+            names = sorted(entry.name for entry in self.host.scan(place.path))
+            more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+            holds = ", ".join(names[:_LISTED]) + more if names else "nothing"
+            raise ToolFailure(
+                f"{place.shown} is a directory (use list_files); it holds {holds}"
+            )
+        if info.kind == "link":
+            raise ToolFailure(f"{place.shown} is a symbolic link that leads nowhere")
+        if info.kind != "file":
+            raise ToolFailure(f"{place.shown} is a {info.kind}, not a regular file")
+        return info
+
+    def _whole(
+        self, place: Place, data: bytes, offset: int, limit: int, memory: FileMemory
+    ) -> str:
+        real = self.host.resolve(place.path)
+        decoded = decode(data, memory.encoding(real))
+        if decoded is None:
+            raise _not_text(place, len(data))
+        memory.note(real, data, decoded.encoding)
+        return _paged(decoded, offset, limit)
+
+    def _stream(self, place: Place, offset: int, limit: int) -> str:
+        with self.host.open(place.path) as file:
+            start = file.read(4096)
+            if is_binary(start) or start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+                raise _not_text(place, 0)
+            file.seek(0)
+            return page(_lines(file), offset, limit, total=None)
+
+
+def _paged(decoded: Decoded, offset: int, limit: int) -> str:
+    text = decoded.shown
+    if not text:
+        return "[the file is empty]"
+    lines = text.removesuffix("\n").split("\n")
+    if offset > len(lines):
+        raise ToolFailure(f"offset {offset} is past the end: the file has {len(lines)} lines")
+    fits = len(lines) <= limit and len(text.encode("utf-8", "replace")) <= PAGE_BYTES
+    if offset == 1 and fits:
+        return text
+    return page(lines, offset, limit, len(lines))
+
+
+def _lines(file: BinaryIO) -> Iterator[str]:
+    """The lines of a file, of a very long one only the beginning."""
+    while raw := file.readline(_LINE_BYTES):
+        rest = raw
+        while rest and not rest.endswith(b"\n"):
+            rest = file.readline(WHOLE_BYTES)
+        yield raw.rstrip(b"\r\n").decode("utf-8", "replace")
+
+
+def _image(place: Place, media_type: str, data: bytes) -> ToolResult:
+    if len(data) > IMAGE_BYTES:
+        raise ToolFailure(
+            f"{place.shown}: {media_type} of {len(data)} bytes; models take {IMAGE_BYTES} at most"
+        )
+    words = Text(f"{place.shown}: {media_type}, {len(data)} bytes")
+    return ToolResult((words, Image(media_type, data)))
+
+
+def _not_text(place: Place, size: int) -> ToolFailure:
+    how_much = f" of {size} bytes" if size else ""
+    return ToolFailure(f"{place.shown} is a binary file{how_much}, not text")
