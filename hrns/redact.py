@@ -100,18 +100,20 @@ class Redactor:
         return text
 
 
-def redactor_for(config: Config, environ: Mapping[str, str]) -> Redactor:
+def redactor_for(config: Config | None, environ: Mapping[str, str]) -> Redactor:
     """The redactor of everything that is secret in a configuration and an environment.
 
     That is: keys, also those of the environment that a provider is made from; passwords in URLs;
     the values of headers and other fields whose names say that they are secret.
+
+    Parameters:
+        config: the configuration, or None if it could not be read: then no key of it is known.
     """
-    secrets = [
-        *(environ.get(candidate.variable, "") for candidate in _WITH_KEY),
-        *_secrets_in(config.document, environ),
-    ]
-    for provider in config.providers.values():
-        secrets += _provider_secrets(provider, environ)
+    secrets = [environ.get(candidate.variable, "") for candidate in _WITH_KEY]
+    if config is not None:
+        secrets += _secrets_in(config.document, environ)
+        for provider in config.providers.values():
+            secrets += _provider_secrets(provider, environ)
     return Redactor(secrets)
 
 

@@ -141,3 +141,7 @@ def test_redactor_of_a_config_knows_its_secrets(secret: str) -> None:
 )
 def test_redactor_of_a_config_leaves_the_rest(harmless: str) -> None:
     assert redactor_for(_config(), ENVIRON)(harmless) is harmless
+
+
+def test_redactor_without_a_config_knows_the_environment() -> None:
+    assert redactor_for(None, ENVIRON)("<environment-openai>") == "<[redacted]>"

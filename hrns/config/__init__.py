@@ -21,6 +21,7 @@ from .choose import (
     choose_provider,
     find_provider,
 )
+from .project import ProjectConfig, load_project_config, merge, project_config_path
 from .read import config_from, config_path, load_config, read_document
 from .save import Change, edit_config
 from .values import (
@@ -45,6 +46,7 @@ __all__ = [
     "ModelConfig",
     "PermissionsConfig",
     "PluginsConfig",
+    "ProjectConfig",
     "ProviderConfig",
     "WebFetchConfig",
     "add_rule",
@@ -54,7 +56,10 @@ __all__ = [
     "edit_config",
     "find_provider",
     "load_config",
+    "load_project_config",
     "looks_secret",
+    "merge",
+    "project_config_path",
     "put_provider",
     "read_document",
     "remove_provider",

@@ -230,6 +230,7 @@ class Config:
         frontend: the front end that `hrns` starts, or "" for the first.
         trusted_projects: directories whose project configuration may allow things.
         document: the whole document, providers without their secrets; what plugins are given.
+        warnings: what of a project's configuration was passed over, for people.
     """
 
     path: Path
@@ -245,3 +246,4 @@ class Config:
     frontend: str = ""
     trusted_projects: tuple[str, ...] = ()
     document: Mapping[str, Any] = field(default=Factory(dict), hash=False, repr=False)
+    warnings: tuple[str, ...] = ()
