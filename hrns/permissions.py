@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from attrs import field, frozen
 
@@ -122,12 +122,8 @@ class Question:
     cancel: Cancel
 
 
-class Ask(Protocol):
-    """Puts a question to a person; called in the thread that iterates the run."""
-
-    def __call__(self, question: Question) -> Answer:
-        """The person's answer; `no` when the question's `cancel` is set."""
-
+Ask: TypeAlias = Callable[[Question], Answer]
+"""Puts a question to a person; called in the thread that iterates the run."""
 
 Policy: TypeAlias = "Callable[[ToolCall, Tool, Prepared], Verdict | None]"
 
@@ -138,24 +134,24 @@ def judge(policies: Iterable[Policy], call: ToolCall, tool: Tool, prepared: Prep
     Of two that are equally strict the first counts. A policy that raises, or returns something
     else, denies.
     """
-    strictest = Verdict("allow", source="no policy")
-    for number, policy in enumerate(policies):
-        verdict = _ask_policy(policy, call, tool, prepared)
-        if verdict is None:
-            continue
-        if number == 0 or _STRICTNESS[verdict.decision] > _STRICTNESS[strictest.decision]:
-            strictest = verdict
-    return strictest
+    verdicts = [_ask_policy(policy, call, tool, prepared) for policy in policies]
+    return max(
+        (verdict for verdict in verdicts if verdict is not None),
+        key=lambda verdict: _STRICTNESS[verdict.decision],
+        default=Verdict("allow", source="no policy"),
+    )
 
 
 def _ask_policy(policy: Policy, call: ToolCall, tool: Tool, prepared: Prepared) -> Verdict | None:
     try:
-        verdict = policy(call, tool, prepared)
+        said: object = policy(call, tool, prepared)
     except Exception as error:  # noqa: BLE001 - a guest's code; whatever it raises denies
-        verdict = _fault(policy, f"failed: {type(error).__name__}: {error}")
-    if verdict is None or getattr(verdict, "decision", None) in _STRICTNESS:
-        return verdict
-    return _fault(policy, f"returned {verdict!r} instead of a Verdict or None")
+        return _fault(policy, f"failed: {type(error).__name__}: {error}")
+    if said is None:
+        return None
+    if isinstance(said, Verdict) and said.decision in tuple(_STRICTNESS):
+        return said
+    return _fault(policy, f"returned {said!r} instead of a Verdict or None")
 
 
 def _fault(policy: Policy, what: str) -> Verdict:
@@ -208,7 +204,7 @@ def mode_policy(context: SessionContext, rules: Sequence[Rule] = ()) -> Policy:
     """The policy of the permission mode that the session is in now, and of the rules.
 
     A rule that allows, allows in the modes `ask` and `edits`; a rule that asks or denies holds in
-    every mode; in `plan` nothing allows an effect other than reading.
+    every mode; in `plan` nothing allows to write or to execute.
     """
     by_rule = rules_policy(rules)
 
