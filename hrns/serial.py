@@ -140,7 +140,7 @@ def _fields(plan: _Plan, value: Any) -> dict[str, Any]:
     for name, may_be_absent in plan.fields:
         item = getattr(value, name)
         if not (may_be_absent and (item is None or item == "")):
-            data[name] = _plain(item)
+            data[name] = item if type(item) is str else _plain(item)
     return data
 
 
