@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -99,7 +100,7 @@ def read_text(path: Path, within: Path, limit_bytes: int = LIMIT_BYTES) -> str:
         raise UnusableFile(f"it is larger than {limit_bytes // 1024} KiB; split it up")
     data = real.read_bytes()
     try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
+        return data.removeprefix(BOM_UTF8).decode().replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise UnusableFile(f"line {line} is not UTF-8; save the file as UTF-8") from error

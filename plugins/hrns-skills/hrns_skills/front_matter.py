@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from attrs import frozen
@@ -95,7 +94,7 @@ def parse(text: str) -> Document:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     lines = text.split("\n")
     if lines[0] != FENCE:
-        return Document(MappingProxyType({}), text)
+        return Document({}, text)
     try:
         end = lines.index(FENCE, 1)
     except ValueError:

@@ -52,11 +52,12 @@ def _skill(context: SessionContext, path: Path, document: Document) -> Skill:
 
 def skills_section(skills: Sequence[Skill]) -> PromptSection:
     """The section that tells a model which skills there are, and how to load one."""
-    lines = (f"- {skill.name}: {_shortened(skill.description)}".rstrip(": ") for skill in skills)
-    return PromptSection("skills", "\n".join([_INTRODUCTION, *lines]), order=50)
+    return PromptSection("skills", "\n".join([_INTRODUCTION, *map(_line, skills)]), order=50)
 
 
-def _shortened(description: str) -> str:
-    if len(description) <= DESCRIPTION_CHARS:
-        return description
-    return description[: DESCRIPTION_CHARS - 1] + "…"
+def _line(skill: Skill) -> str:
+    if not skill.description:
+        return f"- {skill.name}"
+    if len(skill.description) <= DESCRIPTION_CHARS:
+        return f"- {skill.name}: {skill.description}"
+    return f"- {skill.name}: {skill.description[: DESCRIPTION_CHARS - 1]}…"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
 
@@ -69,11 +70,9 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
 @pytest.fixture
 def unprivileged_site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     """A site that is used by someone whom the rights of files keep out, as root they do not."""
-    # What is imported late may lie where only root may read.
-    import hrns_skills.skills
-    import yaml
-
-    assert hrns_skills.skills, yaml
+    # What is otherwise imported late may lie where only root may read.
+    for module in ("yaml", "hrns_skills.skills"):
+        import_module(module)
 
     with tempfile.TemporaryDirectory() as ground:
         root = os.geteuid() == 0
