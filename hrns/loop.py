@@ -117,6 +117,7 @@ class _Run:
     def __init__(self, messages: Sequence[Message], model: str, cancel: Cancel) -> None:
         self.transcript: list[Message] = list(messages)
         self.sent = repair(messages)
+        self._unsent: list[Message] = []
         self.model = model
         self.cancel = cancel
         self.turns = 0
@@ -127,9 +128,15 @@ class _Run:
         self.seen: set[int] = set()
         self.stale = 0
 
-    def append(self, *messages: Message) -> None:
-        self.transcript.extend(messages)
-        self.sent = extended(self.sent, messages)
+    def append(self, message: Message) -> None:
+        self.transcript.append(message)
+        self._unsent.append(message)
+
+    def conversation(self) -> tuple[Message, ...]:
+        """All of it, as it can be sent."""
+        self.sent = extended(self.sent, self._unsent)
+        self._unsent.clear()
+        return self.sent
 
     def brought_something_new(self, call: ToolCall, result: ToolResult) -> bool:
         fingerprint = hash((call.name, call.arguments, result.content))
@@ -196,7 +203,7 @@ class Loop:
 
     def run(
         self, messages: Iterable[Message], model: str = "", *, cancel: Cancel | None = None
-    ) -> Iterator[Chunk]:
+    ) -> Generator[Chunk, None, None]:
         """Run to the end of the model's work; yields chunks, the last of which is `end`.
 
         The messages given are not changed: `self.messages` holds the whole conversation by the
@@ -237,7 +244,7 @@ class Loop:
 
     # The turns
 
-    def _run(self, run: _Run, outer: Cancel) -> Iterator[Chunk]:
+    def _run(self, run: _Run, outer: Cancel) -> Generator[Chunk, None, None]:
         self._context.cancel = run.cancel
         try:
             with (
@@ -339,7 +346,7 @@ class Loop:
                 return self._cancelled(run)
 
     def _request(self, run: _Run) -> Generator[Chunk, None, ModelRequest]:
-        request = ModelRequest(run.model, run.sent, self._specs, self.options)
+        request = ModelRequest(run.model, run.conversation(), self._specs, self.options)
         for edit in tuple(self._request_editors):
             try:
                 edited = edit(request)
@@ -399,14 +406,14 @@ class Loop:
 
     def _start(self, run: _Run, call: ToolCall, *, cut_off: bool) -> Generator[Chunk, None, None]:
         """Start the call, or answer it; waits for those before it unless all may run together."""
-        if run.cancel.is_set():
-            yield self._finish(run, call, unanswered(call))
-            return
         tool = self.tools.get(call.name)
         beside = tool is not None and tool.parallel_safe
         if not beside or not all(ready.tool.parallel_safe for ready in run.running.values()):
             yield from self._drain(run, below=1)
         yield from self._drain(run, below=self.limits.parallel)
+        if run.cancel.is_set():
+            yield self._finish(run, call, unanswered(call))
+            return
         checked = self._checked(call, tool, cut_off=cut_off)
         if isinstance(checked, ToolResult):
             done = self._finish(run, call, checked)

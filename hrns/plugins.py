@@ -201,7 +201,7 @@ class Plugins:
         by_plugin: dict[str, list[Any]] = {}
         for implementation in reversed(caller.get_hookimpls()):
             by_plugin.setdefault(implementation.plugin_name, []).append(implementation)
-        for info in tuple(self.infos):
+        for info in [info for info in self.infos if info.state == "loaded"]:
             for implementation in by_plugin.get(info.name, ()):
                 for record in self._call(hook, info, implementation, arguments):
                     yield info, record

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from typing import Any, Literal
 from attrs import evolve, field, frozen
 
 from .agents import DEFAULT_AGENT, Agent
+from .cancel import Cancel
 from .chunks import Chunk, NoticeChunk
 from .config import Config, ProviderConfig, find_provider
 from .context import Mode, SessionContext
@@ -292,10 +293,16 @@ class Session:
         self._notices.clear()
         return taken
 
-    def send(self, text: str | UserMessage) -> Iterator[Chunk]:
+    def send(
+        self, text: str | UserMessage, *, cancel: Cancel | None = None
+    ) -> Generator[Chunk, None, None]:
         """Say something to the model; yields the chunks of the run to its `end`.
 
         The sinks have seen a chunk before it is yielded.
+
+        Parameters:
+            cancel: a flag of the caller's that ends the run as `Session.cancel` does; it may be
+                set before the run begins.
 
         Raises:
             UsageError: there is nothing in the message, or the session is closed.
@@ -305,12 +312,12 @@ class Session:
             raise UsageError("the session is closed")
         if not message.text.strip() and all(isinstance(part, Text) for part in message.parts):
             raise UsageError("the message is empty", hint="Say what you want.")
-        return self._send(message)
+        return self._send(message, cancel)
 
-    def _send(self, message: UserMessage) -> Iterator[Chunk]:
+    def _send(self, message: UserMessage, cancel: Cancel | None) -> Generator[Chunk, None, None]:
         conversation = (*self.messages, message)
         self.messages = conversation
-        chunks = self._loop.run(conversation, self.model)
+        chunks = self._loop.run(conversation, self.model, cancel=cancel)
         try:
             for chunk in chunks:
                 for notice in self.take_notices():
@@ -319,7 +326,7 @@ class Session:
                     self.messages = self._loop.messages
                 yield self._shown(chunk)
         finally:
-            chunks.close()  # type: ignore[attr-defined]  # the loop's runs are generators
+            chunks.close()
             self.messages = self._loop.messages or conversation
 
     def _shown(self, chunk: Chunk) -> Chunk:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from .chat_completions import chat_body, chat_events, chat_stream, in_pieces, sse
 from .loopback import Answer, LoopbackServer, Raw, Received, json_answer
-from .scripted import Call, Cut, Fail, Say, ScriptedProvider, ScriptExhausted, Wait
+from .scripted import Call, Cut, Fail, Reply, Say, ScriptedProvider, ScriptExhausted, Wait
 
 __all__ = [
     "Answer",
@@ -31,6 +31,7 @@ __all__ = [
     "LoopbackServer",
     "Raw",
     "Received",
+    "Reply",
     "Say",
     "ScriptExhausted",
     "ScriptedProvider",

@@ -25,7 +25,7 @@ from ..providers.base import (
     ProviderNotice,
 )
 
-__all__ = ["Call", "Cut", "Fail", "Say", "ScriptExhausted", "ScriptedProvider", "Wait"]
+__all__ = ["Call", "Cut", "Fail", "Reply", "Say", "ScriptExhausted", "ScriptedProvider", "Wait"]
 
 
 @frozen

@@ -1,0 +1,7 @@
+"""`python -m hrns` is `hrns`."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())

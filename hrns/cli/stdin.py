@@ -1,0 +1,73 @@
+"""Standard input as part of the prompt."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from queue import Empty, SimpleQueue
+
+from ..cancel import Cancel
+from ..errors import PromptMissing, UsageError
+
+__all__ = ["compose_prompt"]
+
+PATIENCE_S = 3.0
+"""Seconds after which is said what is awaited."""
+
+
+def compose_prompt(words: tuple[str, ...], message: str, *, use_stdin: bool, cancel: Cancel) -> str:
+    """The prompt: the words or the message, and what is piped in.
+
+    With a message, piped input is added behind it; `-` stands for piped input alone.
+
+    Raises:
+        PromptMissing: there is nothing to ask.
+        UsageError: both words and a message are given.
+        Cancelled: `cancel` was set while input was awaited.
+    """
+    if words and message:
+        raise UsageError(
+            "there are both words and --message", hint="Give the message in one of the two ways."
+        )
+    said = message or " ".join(words)
+    alone = said == "-"
+    piped = _piped(cancel) if alone or (use_stdin and not _is_terminal()) else ""
+    parts = [part for part in ("" if alone else said, piped) if part.strip()]
+    if not parts:
+        raise PromptMissing(
+            "there is no message", hint='Say what you want: hrns exec "a question".'
+        )
+    return "\n\n".join(parts)
+
+
+def _is_terminal() -> bool:
+    """Whether nothing is piped in: a terminal, or no standard input at all."""
+    return sys.stdin is None or sys.stdin.closed or sys.stdin.isatty()
+
+
+def _piped(cancel: Cancel) -> str:
+    """Standard input to its end, undecodable bytes replaced.
+
+    It is read in a thread: a signal handler that raises nothing does not end a blocked read.
+    """
+    bell: SimpleQueue[bytes] = SimpleQueue()
+
+    def read() -> None:
+        try:
+            bell.put(sys.stdin.buffer.read())
+        except (OSError, ValueError):
+            bell.put(b"")
+
+    threading.Thread(target=read, name="hrns stdin", daemon=True).start()
+    with cancel.waker(lambda: bell.put(b"")):
+        try:
+            data = bell.get(timeout=PATIENCE_S)
+        except Empty:
+            sys.stderr.write(
+                "hrns: waiting for the end of standard input "
+                "(close it with Ctrl-D, or use --no-stdin)\n"
+            )
+            sys.stderr.flush()
+            data = bell.get()
+    cancel.check()
+    return data.decode("utf-8-sig", "replace")
