@@ -22,7 +22,16 @@ _WARNED = "hrns-skills.warned"
 
 
 class UnusableFile(OSError):
-    """A file that is there and is not taken; the message says why, and what to try."""
+    """A file that is there and is not taken.
+
+    Parameters:
+        message: why not.
+        hint: what its owner may try.
+    """
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(f"{message}; {hint}")
+        self.message = message
 
 
 class Named(Protocol):
@@ -92,18 +101,18 @@ def read_text(path: Path, within: Path, limit_bytes: int = LIMIT_BYTES) -> str:
     """
     real = Path(os.path.realpath(path, strict=True))
     if not real.is_relative_to(os.path.realpath(within)):
-        raise UnusableFile(f"it leads out of {within}; copy the file, or link the whole directory")
+        raise UnusableFile(f"it leads out of {within}", "copy it, or link the whole directory")
     status = real.stat()
     if not stat.S_ISREG(status.st_mode):  # to open a pipe would wait for ever
-        raise UnusableFile("it is not a file; move it away")
+        raise UnusableFile("it is not a file", "move it away")
     if status.st_size > limit_bytes:
-        raise UnusableFile(f"it is larger than {limit_bytes // 1024} KiB; split it up")
+        raise UnusableFile(f"it is larger than {limit_bytes // 1024} KiB", "split it up")
     data = real.read_bytes()
     try:
         return data.removeprefix(BOM_UTF8).decode().replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise UnusableFile(f"line {line} is not UTF-8; save the file as UTF-8") from error
+        raise UnusableFile(f"line {line} is not UTF-8", "save it as UTF-8") from error
 
 
 def warn(context: SessionContext, message: str) -> None:

@@ -16,7 +16,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from attrs import frozen
+from attrs import field, frozen
 
 if TYPE_CHECKING:
     import yaml
@@ -71,14 +71,14 @@ class Document:
     fields: Mapping[str, Field]
     body: str
     block: str = ""
-    fault: Fault | None = None
+    fault: Fault | None = field(default=None, eq=False)
 
     def text(self, key: str) -> str:
         """The value as one line of text; "" if there is none, or none that is text."""
-        field = self.fields.get(key)
-        if field is None or isinstance(field.value, Mapping):
+        value = self.fields[key].value if key in self.fields else ""
+        if isinstance(value, Mapping):
             return ""
-        words = field.value if isinstance(field.value, str) else ", ".join(field.value)
+        words = value if isinstance(value, str) else ", ".join(value)
         return " ".join(words.split())
 
 

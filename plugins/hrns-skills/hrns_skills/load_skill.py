@@ -13,7 +13,7 @@ from hrns.messages import Text, ToolResult
 from hrns.records import Skill
 from hrns.tools import Tool, tool
 
-from .documents import read_text
+from .documents import UnusableFile, read_text
 
 __all__ = ["make_load_skill"]
 
@@ -38,9 +38,12 @@ def make_load_skill(skills: Sequence[Skill]) -> Tool:
             return f"ERROR: there is no skill {name!r}. Skills: {_nearest(name, by_name)}"
         try:
             return _resource(skill, resource) if resource else _whole(skill)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            return f"ERROR: {resource or 'the skill'} cannot be loaded: {reason}"
+        except UnusableFile as error:
+            return f"ERROR: {resource or name} cannot be loaded: {error.message}"
+        except OSError as error:
+            return f"ERROR: {resource or name} cannot be loaded: {error.strerror or error}"
+        except ValueError:  # NUL, or half a surrogate pair
+            return f"ERROR: {resource!r} is no path"
 
     return load_skill
 

@@ -154,5 +154,5 @@ def test_bad_agent_files_cost_one_warning_each(site: Site) -> None:
     assert agents_of(site) == [Agent("good", prompt="Good.", source=str(good))]
     assert site.warnings == [
         f"{endless}:1: the front matter that begins here has no end; close it with a line '---'",
-        f"{latin}: line 1 is not UTF-8; save the file as UTF-8",
+        f"{latin}: line 1 is not UTF-8; save it as UTF-8",
     ]

@@ -96,7 +96,7 @@ def test_link_inside_the_project_is_followed_and_one_out_of_it_refused(site: Sit
         f"{INTRODUCTION}## AGENTS.md\n\nRules."
     ]
     assert site.warnings == [
-        f"{link}: it leads out of {site.project}; copy the file, or link the whole directory"
+        f"{link}: it leads out of {site.project}; copy it, or link the whole directory"
     ]
 
 
@@ -108,4 +108,4 @@ def test_bad_instructions_warn_once_and_leave_the_others(site: Site) -> None:
     for _ in range(2):
         [section] = sections_of(below)
         assert section.text == f"{INTRODUCTION}## AGENTS.md\n\nRules."
-    assert site.warnings == [f"{bad}: line 2 is not UTF-8; save the file as UTF-8"]
+    assert site.warnings == [f"{bad}: line 2 is not UTF-8; save it as UTF-8"]

@@ -84,8 +84,8 @@ def test_two_skills_of_one_name_in_one_place_warn(site: Site) -> None:
 
 
 def test_copies_and_links_of_one_skill_are_one_without_warning(site: Site) -> None:
-    site.skill("project/.agents/skills/plan", "plan")
-    site.skill("project/.hrns/skills/plan", "plan")
+    site.skill("project/.agents/skills/plan", "plan", "Plans: work")
+    site.skill("project/.hrns/skills/plan", "plan", "Plans: work")
     (site.project / ".claude").mkdir()
     (site.project / ".claude/skills").symlink_to("../.agents/skills")
     assert names_of(site) == ["plan"]
@@ -137,7 +137,7 @@ def test_skill_file_that_links_out_of_its_directory_is_refused(site: Site, tmp_p
     file.symlink_to(secret)
     assert skills_of(site) == []
     assert site.warnings == [
-        f"{file}: it leads out of {file.parent}; copy the file, or link the whole directory"
+        f"{file}: it leads out of {file.parent}; copy it, or link the whole directory"
     ]
 
 
@@ -187,7 +187,7 @@ def test_each_bad_file_costs_one_warning_and_no_other_skill(site: Site) -> None:
     huge.write_text(huge.read_text() + "x" * 1024 * 1024)
     assert names_of(site) == ["a", "b", "c", "e"]
     assert site.warnings == [
-        f"{bad['d1']}: line 3 is not UTF-8; save the file as UTF-8",
+        f"{bad['d1']}: line 3 is not UTF-8; save it as UTF-8",
         f"{bad['d2']}: it is not a file; move it away",
         f"{bad['d3']}:1: the front matter that begins here has no end; close it with a line '---'",
         f"{huge}: it is larger than 1024 KiB; split it up",
