@@ -583,6 +583,12 @@ def test_provider_without_url_gets_that_of_its_protocol(api: str, url: str) -> N
     assert choose_provider(_config(provider), "", "", {}).url == url
 
 
+def test_options_for_all_providers_stand_beneath_the_providers_own() -> None:
+    provider = ProviderConfig("home", model="m", options={"seed": 1})
+    config = Config(NOWHERE, {"home": provider}, options={"seed": 0, "temperature": 0})
+    assert choose_provider(config, "", "", {}).options == {"seed": 1, "temperature": 0}
+
+
 def test_import_is_cheap() -> None:
     program = "import sys, hrns.config; print(*sorted(sys.modules))"
     done = subprocess.run(

@@ -1,7 +1,8 @@
 """The configuration: `~/.config/hrns/config.json`, read into frozen values and saved with care.
 
 `values` says what there is, `read` makes it from a file (`syntax` says where it is off), `choose`
-says which provider is meant, `save` makes `changes`.
+says which provider is meant, `save` makes `changes` (`keys` leads to single values), and `project`
+adds what a project may say.
 """
 
 from __future__ import annotations
@@ -20,6 +21,14 @@ from .choose import (
     EnvironmentProvider,
     choose_provider,
     find_provider,
+)
+from .keys import (
+    KeyPath,
+    get_value,
+    parse_key_path,
+    set_value,
+    spell_key_path,
+    unset_value,
 )
 from .project import ProjectConfig, load_project_config, merge, project_config_path
 from .read import config_from, config_path, load_config, read_document
@@ -42,6 +51,7 @@ __all__ = [
     "Change",
     "Config",
     "EnvironmentProvider",
+    "KeyPath",
     "LimitsConfig",
     "ModelConfig",
     "PermissionsConfig",
@@ -55,10 +65,12 @@ __all__ = [
     "config_path",
     "edit_config",
     "find_provider",
+    "get_value",
     "load_config",
     "load_project_config",
     "looks_secret",
     "merge",
+    "parse_key_path",
     "project_config_path",
     "put_provider",
     "read_document",
@@ -67,4 +79,7 @@ __all__ = [
     "set_current_agent",
     "set_current_provider",
     "set_model",
+    "set_value",
+    "spell_key_path",
+    "unset_value",
 ]

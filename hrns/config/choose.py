@@ -112,7 +112,8 @@ def choose_provider(
 def find_provider(config: Config, name: str, environ: Mapping[str, str]) -> ProviderConfig:
     """The provider to use, whether it has a model or not.
 
-    Its `url` is that of its protocol if none is configured.
+    Its `url` is that of its protocol if none is configured; its `options` stand on top of those
+    for all providers. So it is for use, not for saving.
 
     Parameters:
         name: the provider that was asked for, or "".
@@ -121,7 +122,11 @@ def find_provider(config: Config, name: str, environ: Mapping[str, str]) -> Prov
         ConfigError: there is none, or the name is unknown.
     """
     provider = _found(config, name, environ)
-    return evolve(provider, url=provider.url or _DEFAULT_URLS.get(provider.api, ""))
+    return evolve(
+        provider,
+        url=provider.url or _DEFAULT_URLS.get(provider.api, ""),
+        options={**config.options, **provider.options},
+    )
 
 
 def _found(config: Config, name: str, environ: Mapping[str, str]) -> ProviderConfig:

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, cast
 from attrs import frozen
 
 from ..errors import ConfigError
+from .keys import KeyPath, spell_key_path
 from .syntax import decode_text, line_and_column, offset_of, parse_document
 from .values import (
     Config,
@@ -25,7 +26,7 @@ from .values import (
     public_provider,
 )
 
-__all__ = ["config_from", "config_path", "load_config", "read_document", "spell_key_path"]
+__all__ = ["config_from", "config_path", "load_config", "read_document"]
 
 _PROVIDER_FIELDS = frozenset(
     {
@@ -118,21 +119,10 @@ def config_from(document: Mapping[str, Any], path: Path, text: str = "") -> Conf
         ) from None
 
 
-def spell_key_path(key_path: tuple[str | int, ...]) -> str:
-    """A key path for people: `$.providers.home.url`, `$.permissions.allow[2]`, `$["a b"]`."""
-    return "$" + "".join(map(_spell_key, key_path))
-
-
-def _spell_key(key: str | int) -> str:
-    if isinstance(key, int):
-        return f"[{key}]"
-    return f".{key}" if key and key.replace("-", "_").isidentifier() else f'["{key}"]'
-
-
 class _Fault(Exception):
     """A value is off. The message never quotes it: it may be a key in the wrong place."""
 
-    def __init__(self, key_path: tuple[str | int, ...], message: str, hint: str = "") -> None:
+    def __init__(self, key_path: KeyPath, message: str, hint: str = "") -> None:
         super().__init__(message)
         self.key_path = key_path
         self.hint = hint
@@ -143,7 +133,7 @@ class _Entry:
     """An object in the document. A field that is null counts as absent."""
 
     value: Mapping[str, Any]
-    key_path: tuple[str | int, ...]
+    key_path: KeyPath
 
     def field(self, name: str, kinds: type | tuple[type, ...], default: Any) -> Any:
         value = self.value.get(name)

@@ -16,8 +16,6 @@ from ..errors import ConfigError
 
 __all__ = ["decode_text", "line_and_column", "offset_of", "parse_document"]
 
-KeyPath = Sequence[str | int]
-
 _SPACE = re.compile(r"[ \t\r\n]*")
 _TEXT_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity')
 
@@ -95,7 +93,7 @@ def line_and_column(text: str, offset: int) -> tuple[int, int]:
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
-def offset_of(text: str, key_path: KeyPath) -> int:
+def offset_of(text: str, key_path: Sequence[str | int]) -> int:
     """Where the value at a key path begins in a valid document; the deepest that is there."""
     at = _skip(text, 0)
     for key in key_path:
