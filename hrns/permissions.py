@@ -135,11 +135,13 @@ def judge(policies: Iterable[Policy], call: ToolCall, tool: Tool, prepared: Prep
     else, denies.
     """
     verdicts = [_ask_policy(policy, call, tool, prepared) for policy in policies]
-    return max(
-        (verdict for verdict in verdicts if verdict is not None),
-        key=lambda verdict: _STRICTNESS[verdict.decision],
-        default=Verdict("allow", source="no policy"),
-    )
+    spoken = [verdict for verdict in verdicts if verdict is not None]
+    return _strictest(spoken) if spoken else Verdict("allow", source="no policy")
+
+
+def _strictest(verdicts: Sequence[Verdict]) -> Verdict:
+    """The strictest of the verdicts; of equals the first."""
+    return max(verdicts, key=lambda verdict: _STRICTNESS[verdict.decision])
 
 
 def _ask_policy(policy: Policy, call: ToolCall, tool: Tool, prepared: Prepared) -> Verdict | None:
@@ -203,19 +205,19 @@ def rules_policy(rules: Sequence[Rule]) -> Policy:
 def mode_policy(context: SessionContext, rules: Sequence[Rule] = ()) -> Policy:
     """The policy of the permission mode that the session is in now, and of the rules.
 
-    A rule that allows, allows in the modes `ask` and `edits`; a rule that asks or denies holds in
-    every mode; in `plan` nothing allows to write or to execute.
+    A rule that allows, allows what the mode would ask about; one that asks or denies holds in
+    every mode. What `plan` denies, nothing allows.
     """
     by_rule = rules_policy(rules)
 
     def policy(call: ToolCall, tool: Tool, prepared: Prepared) -> Verdict | None:
         ruled = by_rule(call, tool, prepared)
-        if ruled is not None and ruled.decision != "allow":
-            return ruled
         verdict = _mode_verdict(context.mode, context.cwd, tool, prepared)
-        if ruled is not None and verdict.decision == "ask":
-            return ruled
-        return verdict
+        if ruled is None:
+            return verdict
+        if ruled.decision == "allow":
+            return ruled if verdict.decision == "ask" else verdict
+        return _strictest((ruled, verdict))
 
     return policy
 
@@ -226,12 +228,11 @@ def _mode_verdict(mode: Mode, cwd: Path, tool: Tool, prepared: Prepared) -> Verd
         return Verdict("allow", source=source)
     # A tool with effects that does not say what it touches may touch anything.
     accesses = prepared.accesses or tuple(Access(effect, "") for effect in sorted(tool.effects))
-    verdict = Verdict("allow", source=source)
+    verdicts = [Verdict("allow", source=source)]
     for access in accesses:
         decision, reason = _access_decision(mode, cwd, access)
-        if _STRICTNESS[decision] > _STRICTNESS[verdict.decision]:
-            verdict = Verdict(decision, reason, source, tool.name)
-    return verdict
+        verdicts.append(Verdict(decision, reason, source, tool.name))
+    return _strictest(verdicts)
 
 
 def _access_decision(mode: Mode, cwd: Path, access: Access) -> tuple[Decision, str]:

@@ -1,0 +1,340 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hrns.context import Mode, SessionContext
+from hrns.errors import ConfigError
+from hrns.messages import ToolCall
+from hrns.permissions import (
+    ALL_EFFECTS,
+    Access,
+    Decision,
+    Effect,
+    Policy,
+    Prepared,
+    Rule,
+    Verdict,
+    judge,
+    mode_policy,
+    rules_policy,
+)
+from hrns.tools import Tool
+
+CALL = ToolCall("1", "probe", "{}")
+
+
+def probe(*effects: Effect, name: str = "probe") -> Tool:
+    return Tool(name, "Probes.", {}, lambda _arguments, _context: "", effects=effects)
+
+
+def says(verdict: Verdict | None) -> Policy:
+    return lambda _call, _tool, _prepared: verdict
+
+
+def judged(*policies: Policy) -> Verdict:
+    return judge(policies, CALL, probe(), Prepared())
+
+
+# All policies together
+
+STRICTNESS: dict[Decision, int] = {"allow": 0, "ask": 1, "deny": 2}
+
+
+def test_no_policy_allows() -> None:
+    assert judged() == Verdict("allow", source="no policy")
+
+
+def test_policies_without_a_say_allow() -> None:
+    assert judged(says(None), says(None)) == Verdict("allow", source="no policy")
+
+
+def test_who_allows_is_named_although_another_has_no_say() -> None:
+    assert judged(says(None), says(Verdict("allow", source="mode all"))).source == "mode all"
+
+
+@given(st.lists(st.sampled_from([None, "allow", "ask", "deny"]), max_size=6))
+def test_strictest_verdict_wins_and_of_equals_the_first(decisions: list[Decision | None]) -> None:
+    verdicts = [
+        Verdict(decision, source=str(number)) if decision else None
+        for number, decision in enumerate(decisions)
+    ]
+    spoken = [verdict for verdict in verdicts if verdict]
+    strictest = max((STRICTNESS[verdict.decision] for verdict in spoken), default=0)
+    winner = judged(*map(says, verdicts))
+    if spoken:
+        firsts = [each for each in spoken if STRICTNESS[each.decision] == strictest]
+        assert winner == firsts[0]
+    else:
+        assert winner == Verdict("allow", source="no policy")
+
+
+def test_policy_that_raises_denies_and_is_named() -> None:
+    def house_rules(_call: ToolCall, _tool: Tool, _prepared: Prepared) -> Verdict | None:
+        raise KeyError("path")
+
+    verdict = judged(says(Verdict("allow")), house_rules)
+    assert verdict.decision == "deny"
+    assert "house_rules failed: KeyError: 'path'" in verdict.reason
+    assert verdict.source.endswith("house_rules")
+
+
+def test_policy_that_raises_is_named_by_its_source() -> None:
+    class Guard:
+        source = "the plugin guard"
+
+        def __call__(self, _call: ToolCall, _tool: Tool, _prepared: Prepared) -> Verdict | None:
+            raise ValueError("no")
+
+    reason = "the permission policy the plugin guard failed: ValueError: no"
+    assert judged(Guard()) == Verdict("deny", reason, "the plugin guard")
+
+
+class Lookalike:
+    """As a verdict to look at, but not to work with."""
+
+    decision = "allow"
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [True, "allow", "deny", {"decision": "allow"}, Lookalike(), Verdict("maybe"), 0],  # type: ignore[arg-type]
+)
+def test_policy_that_returns_something_else_denies(returned: Any) -> None:
+    verdict = judged(says(returned))
+    assert verdict.decision == "deny"
+    assert repr(returned) in verdict.reason
+
+
+def test_policy_whose_decision_cannot_be_hashed_denies() -> None:
+    assert judged(says(Verdict(["allow"]))).decision == "deny"  # type: ignore[arg-type]
+
+
+# Modes
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> dict[str, str]:
+    """Subjects by where they lie; `cwd` is the working directory."""
+    cwd, outside = tmp_path / "project", tmp_path / "elsewhere"
+    (cwd / "src").mkdir(parents=True)
+    outside.mkdir()
+    (outside / "secret").write_text("s")
+    (cwd / "link_out").symlink_to(outside)
+    (cwd / "file_link_out").symlink_to(outside / "secret")
+    (outside / "link_in").symlink_to(cwd / "src")
+    return {
+        "cwd": str(cwd),
+        "inside": str(cwd / "src" / "new.py"),
+        "relative": "src/new.py",
+        "directory itself": str(cwd),
+        "dots inside": str(cwd / "src" / ".." / "new.py"),
+        "link into it": str(outside / "link_in" / "new.py"),
+        "outside": str(outside / "secret"),
+        "dots outside": str(cwd / ".." / "elsewhere" / "secret"),
+        "relative outside": "../elsewhere/secret",
+        "name that begins alike": f"{cwd}-too/file",
+        "link out of it": str(cwd / "link_out" / "secret"),
+        "file that links out": str(cwd / "file_link_out"),
+        "not named": "",
+    }
+
+
+INSIDE = ["inside", "relative", "directory itself", "dots inside", "link into it"]
+OUTSIDE = [
+    "outside",
+    "dots outside",
+    "relative outside",
+    "name that begins alike",
+    "link out of it",
+    "file that links out",
+    "not named",
+]
+
+TABLE: dict[tuple[Mode, Effect], tuple[Decision, Decision]] = {
+    # mode, effect: inside the working directory, outside of it
+    ("ask", "read"): ("allow", "ask"),
+    ("ask", "write"): ("ask", "ask"),
+    ("ask", "execute"): ("ask", "ask"),
+    ("ask", "network"): ("ask", "ask"),
+    ("edits", "read"): ("allow", "ask"),
+    ("edits", "write"): ("allow", "ask"),
+    ("edits", "execute"): ("ask", "ask"),
+    ("edits", "network"): ("ask", "ask"),
+    ("all", "read"): ("allow", "allow"),
+    ("all", "write"): ("allow", "allow"),
+    ("all", "execute"): ("allow", "allow"),
+    ("all", "network"): ("allow", "allow"),
+    ("plan", "read"): ("allow", "ask"),
+    ("plan", "write"): ("deny", "deny"),
+    ("plan", "execute"): ("deny", "deny"),
+    ("plan", "network"): ("ask", "ask"),
+}
+
+
+def verdict_of(
+    mode: Mode, cwd: str, tool: Tool, *accesses: Access, rules: tuple[Rule, ...] = ()
+) -> Verdict:
+    policy = mode_policy(SessionContext(cwd=Path(cwd), mode=mode), rules)
+    verdict = policy(CALL, tool, Prepared(accesses))
+    assert verdict is not None
+    return verdict
+
+
+@pytest.mark.parametrize(("mode", "effect"), TABLE)
+def test_mode_decides_by_effect_and_place(
+    mode: Mode, effect: Effect, places: dict[str, str]
+) -> None:
+    def decision(place: str) -> Decision:
+        access = Access(effect, places[place])
+        return verdict_of(mode, places["cwd"], probe(effect), access).decision
+
+    inside, outside = TABLE[mode, effect]
+    assert {place: decision(place) for place in INSIDE} == dict.fromkeys(INSIDE, inside)
+    assert {place: decision(place) for place in OUTSIDE} == dict.fromkeys(OUTSIDE, outside)
+
+
+def test_working_directory_may_be_reached_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    access = Access("write", str(tmp_path / "real" / "file"))
+    verdict = verdict_of("edits", str(tmp_path / "link"), probe("write"), access)
+    assert verdict == Verdict("allow", source="mode edits")
+
+
+@pytest.mark.parametrize("mode", ["ask", "edits", "all", "plan"])
+def test_tool_without_effects_is_allowed_in_every_mode(mode: Mode, tmp_path: Path) -> None:
+    verdict = verdict_of(mode, str(tmp_path), probe())
+    assert verdict == Verdict("allow", source=f"mode {mode}")
+
+
+@pytest.mark.parametrize(
+    ("mode", "decision"), [("ask", "ask"), ("edits", "ask"), ("all", "allow"), ("plan", "deny")]
+)
+def test_tool_that_names_no_access_is_taken_to_use_every_effect(
+    mode: Mode, decision: Decision, tmp_path: Path
+) -> None:
+    assert verdict_of(mode, str(tmp_path), probe(*ALL_EFFECTS)).decision == decision
+
+
+def test_strictest_access_decides(tmp_path: Path) -> None:
+    inside, outside = Access("write", "a"), Access("write", "/elsewhere/b")
+    verdict = verdict_of("edits", str(tmp_path), probe("write"), inside, outside, inside)
+    reason = "/elsewhere/b is outside the working directory"
+    assert verdict == Verdict("ask", reason, "mode edits", "probe")
+
+
+def test_verdict_says_what_the_call_would_do(tmp_path: Path) -> None:
+    asked = verdict_of("ask", str(tmp_path), probe("execute"), Access("execute", "rm -rf x"))
+    assert asked == Verdict("ask", "it would run rm -rf x", "mode ask", "probe")
+    denied = verdict_of("plan", str(tmp_path), probe("write"), Access("write", "a"))
+    assert denied.decision == "deny"
+    assert "read only" in denied.reason
+
+
+def test_policy_follows_the_mode_of_the_session(tmp_path: Path) -> None:
+    context = SessionContext(cwd=tmp_path, mode="plan")
+    policy = mode_policy(context)
+    prepared = Prepared([Access("execute", "make")])
+    decisions = []
+    for mode in ("plan", "ask", "all"):
+        context.mode = mode
+        verdict = policy(CALL, probe("execute"), prepared)
+        decisions.append(verdict and verdict.decision)
+    assert decisions == ["deny", "ask", "allow"]
+
+
+def test_path_that_no_system_takes_is_denied(tmp_path: Path) -> None:
+    policy = mode_policy(SessionContext(cwd=tmp_path, mode="ask"))
+    prepared = Prepared([Access("read", "a\0b")])
+    assert judge([policy], CALL, probe("read"), prepared).decision == "deny"
+
+
+# Rules
+
+
+def rule(decision: Decision, tool: str = "probe") -> Rule:
+    return Rule(decision, tool, "config.json")
+
+
+@pytest.mark.parametrize("text", ["run_command", "*", " read_file ", "a-b", "x" * 64])
+def test_rule_is_parsed(text: str) -> None:
+    assert Rule.parse("deny", text, "--deny") == Rule("deny", text.strip(), "--deny")
+
+
+@pytest.mark.parametrize("text", ["", "a b", "probe(", "**", "ü", "x" * 65, "a\nb"])
+def test_text_that_is_no_rule_is_refused_with_its_source(text: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Rule.parse("allow", text, "--allow")
+    assert caught.value.message == f"--allow: {text!r} is not a rule"
+    assert "run_command" in caught.value.hint
+
+
+def test_deny_goes_before_ask_before_allow_whatever_the_order() -> None:
+    def decided(*rules: Rule) -> Decision | None:
+        verdict = rules_policy(rules)(CALL, probe(), Prepared())
+        return verdict.decision if verdict else None
+
+    assert decided(rule("allow"), rule("ask"), rule("deny")) == "deny"
+    assert decided(rule("allow"), rule("ask", "*")) == "ask"
+    assert decided(rule("allow", "*")) == "allow"
+    assert decided(rule("deny", "other")) is None
+
+
+def test_rule_names_itself_and_its_source() -> None:
+    verdict = rules_policy([rule("deny"), Rule("deny", "*", "--deny")])(CALL, probe(), Prepared())
+    reason = "the rule 'probe' in config.json says deny"
+    assert verdict == Verdict("deny", reason, "config.json", "probe")
+
+
+RULED: dict[tuple[Mode, Decision], Decision] = {
+    # in each mode a command is run under a rule: what comes of it
+    ("ask", "allow"): "allow",
+    ("edits", "allow"): "allow",
+    ("all", "allow"): "allow",
+    ("plan", "allow"): "deny",
+    ("ask", "ask"): "ask",
+    ("edits", "ask"): "ask",
+    ("all", "ask"): "ask",
+    ("plan", "ask"): "deny",
+    ("ask", "deny"): "deny",
+    ("edits", "deny"): "deny",
+    ("all", "deny"): "deny",
+    ("plan", "deny"): "deny",
+}
+
+
+@pytest.mark.parametrize(("mode", "ruled"), RULED)
+def test_rules_in_each_mode(mode: Mode, ruled: Decision, tmp_path: Path) -> None:
+    access = Access("execute", "make")
+    verdict = verdict_of(mode, str(tmp_path), probe("execute"), access, rules=(rule(ruled),))
+    assert verdict.decision == RULED[mode, ruled]
+
+
+def test_deny_rule_holds_for_a_tool_without_effects(tmp_path: Path) -> None:
+    verdict = verdict_of("all", str(tmp_path), probe(), rules=(rule("deny", "*"),))
+    assert verdict.decision == "deny"
+
+
+def test_allow_rule_lets_a_file_outside_be_read(tmp_path: Path) -> None:
+    access = Access("read", "/etc/hostname")
+    verdict = verdict_of("ask", str(tmp_path), probe("read"), access, rules=(rule("allow"),))
+    assert (verdict.decision, verdict.source) == ("allow", "config.json")
+
+
+# Values
+
+
+def test_accesses_may_be_any_iterable() -> None:
+    accesses = [Access("read", "a"), Access("write", "b")]
+    assert Prepared(iter(accesses)) == Prepared(tuple(accesses))
+
+
+def test_policies_are_plain_callables() -> None:
+    policies: list[Callable[..., Verdict | None]] = [lambda *_: Verdict("ask", "why not")]
+    assert judge(policies, CALL, probe(), Prepared()) == Verdict("ask", "why not")
