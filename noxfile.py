@@ -1,0 +1,109 @@
+"""What the project checks: `nox -s tests`, `lint`, `types`, `lowest`, `wheels`, `demo`, `bench`.
+
+Every session installs what it needs. Only a Python with pip is expected on the machine.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2024.10.9"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.error_on_missing_interpreters = False
+nox.options.sessions = ["lint", "types", "tests"]
+
+ROOT = Path(__file__).parent
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+PLUGINS = ["hrns-tools-fs", "hrns-skills", "hrns-tui"]
+EXAMPLES = sorted(path.parent.name for path in ROOT.glob("examples/*/pyproject.toml"))
+TEST_TOOLS = ["pytest>=8.2", "pytest-timeout>=2.3", "pytest-xdist>=3.6", "hypothesis>=6.100"]
+TEST_TOOLS += ["jsonschema>=4.20", "trustme>=1.1", "pexpect>=4.9", "pyte>=0.8.2"]
+CHECKOUT = [arg for path in [".", *(f"plugins/{name}" for name in PLUGINS)] for arg in ("-e", path)]
+
+
+def _pythons() -> list[str]:
+    """The supported Pythons on this machine, as nox takes them; the oldest if none is found."""
+    return [found for python in PYTHONS if (found := _find(python))] or PYTHONS[:1]
+
+
+def _find(python: str) -> str | None:
+    """The version if a program of it is on PATH, else a path to one that pyenv keeps."""
+    program = shutil.which(f"python{python}")
+    if program and _starts(program, python):
+        return python
+    pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser()
+    kept = sorted(pyenv.glob(f"versions/{python}.*/bin/python{python}"))
+    return str(kept[-1]) if kept else None
+
+
+def _starts(program: str, python: str) -> bool:
+    check = [program, "-c", f"import sys; assert sys.version.startswith('{python}.')"]
+    return subprocess.run(check, capture_output=True, check=False).returncode == 0
+
+
+@nox.session(python=_pythons())
+def tests(session: nox.Session) -> None:
+    """Run all tests from the checkout."""
+    session.install(*CHECKOUT, *TEST_TOOLS)
+    session.run("pytest", "-n", "auto", "--dist", "worksteal", "-q", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style and format."""
+    session.install("ruff==0.17.*")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check types, ours and as a user sees them."""
+    session.install(*CHECKOUT, *TEST_TOOLS, "mypy==2.4.*", "nox", "types-PyYAML")
+    session.run("mypy")
+
+
+@nox.session(python=PYTHONS[0])
+def lowest(session: nox.Session) -> None:
+    """Run all tests with the lowest versions that we claim to work with."""
+    session.install("uv")
+    session.run(
+        "uv", "pip", "install", "--resolution", "lowest-direct", *CHECKOUT, *TEST_TOOLS, silent=True
+    )
+    session.run("pytest", "-n", "auto", "--dist", "worksteal", "-q", *session.posargs)
+
+
+@nox.session
+def wheels(session: nox.Session) -> None:
+    """Build every distribution, install from the files alone, and use it there."""
+    session.install("build", "hatchling", *TEST_TOOLS)
+    dist = ROOT / "dist"
+    shutil.rmtree(dist, ignore_errors=True)
+    sources = [".", *(f"plugins/{name}" for name in PLUGINS), *(f"examples/{n}" for n in EXAMPLES)]
+    for source in sources:
+        session.run("python", "-m", "build", "-q", "--outdir", str(dist), source, silent=True)
+    session.run("pytest", "-q", "tests/wheels", "--wheels", str(dist), *session.posargs)
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """Do the main job without a network: a question about real files, through real tools."""
+    session.install(*CHECKOUT)
+    with tempfile.TemporaryDirectory() as home:
+        session.run(
+            "hrns", "exec", "--provider", "demo", "--verbose", "--no-stdin",
+            "list the Python files under hrns, then read README.md and count its headings",
+            env={"HOME": home, "XDG_CONFIG_HOME": f"{home}/.config"},
+        )  # fmt: skip
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure: start-up, streaming, tool turns, memory. Figures are printed, nothing is judged."""
+    session.install(*CHECKOUT)
+    for script in sorted(ROOT.glob("benchmarks/bench_*.py")):
+        session.run("python", str(script), *session.posargs)
