@@ -23,6 +23,7 @@ __all__ = ["COMMANDS", "cli", "run"]
 
 COMMANDS = {
     "exec": ("hrns.cli.exec:command", "Ask once, let the model use tools, print the answer."),
+    "config": ("hrns.cli.config:command", "Show, change and check the configuration."),
     "plugins": ("hrns.cli.plugins:command", "List the plugins, what they bring and their state."),
 }
 """Command name -> where its click command is, and its line in `--help`."""
