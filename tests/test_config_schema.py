@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hrns.config import KeyPath, config_from, set_value, spell_key_path
+from hrns.config import (
+    ENVIRONMENT_PROVIDERS,
+    KeyPath,
+    config_from,
+    set_value,
+    spell_key_path,
+)
 from hrns.errors import ConfigError
 
 jsonschema = pytest.importorskip("jsonschema")
@@ -95,3 +102,26 @@ def test_schema_and_reader_agree_on_every_field(key_path: KeyPath) -> None:
         document = copy.deepcopy(FULL)
         set_value(key_path, value)(document)
         assert VALIDATOR.is_valid(document) is _loads(document), value
+
+
+PAGE = (Path(__file__).parent.parent / "docs" / "configuration.md").read_text("utf-8")
+EXAMPLES = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_examples_in_the_documentation_load(example: str) -> None:
+    document = json.loads(example)
+    assert config_from(document, Path("/nowhere/config.json")).document.keys() == document.keys()
+    assert VALIDATOR.is_valid(document)
+
+
+def test_documentation_names_every_field_and_variable() -> None:
+    described = {
+        path[-1]
+        for path in _key_paths(SCHEMA)
+        if len(path) > 1 and path[-2] == "properties" and isinstance(path[-1], str)
+    }
+    variables = {candidate.variable for candidate in ENVIRONMENT_PROVIDERS}
+    words = set(re.findall(r"\w+", PAGE))
+    assert len(EXAMPLES) == 4
+    assert (described | variables) - words == set()
