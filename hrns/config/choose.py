@@ -182,7 +182,7 @@ def _nothing_to_choose(config: Config) -> ConfigError:
         return ConfigError("no provider is configured", hint=_HOW_TO_CONNECT)
     return ConfigError(
         f"several providers are configured, and none is current: {', '.join(config.providers)}",
-        hint="Name one with --provider, or make one current with `hrns connect`.",
+        hint="Name one with --provider, or keep one: `hrns config set currentProvider NAME`.",
         path=config.path,
     )
 
