@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from attrs import field, frozen
+
 from hrns.errors import ToolFailure
 
 from .pages import shortened
@@ -239,7 +240,9 @@ def _not_found(lines: Sequence[str], wanted: Sequence[str], loose: int) -> str:
             "copy the lines exactly as they are"
         )
     nearest = _nearest(lines, wanted)
-    return "oldString is not in the file" + (f"; the nearest lines are\n{nearest}" if nearest else "")
+    return "oldString is not in the file" + (
+        f"; the nearest lines are\n{nearest}" if nearest else ""
+    )
 
 
 def _nearest(lines: Sequence[str], wanted: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 from attrs import define, field, frozen
+
 from hrns.context import ToolContext
 
 __all__ = ["FileMemory", "Seen"]

@@ -129,7 +129,11 @@ class Live:
         text = self._held + self._decoder.decode(bytes(self._pending), last)
         self._pending.clear()
         held = _UNFINISHED.search(text)
-        cut = held.start() if held and not last and len(text) - held.start() < _HELD_LIMIT else len(text)
+        cut = (
+            held.start()
+            if held and not last and len(text) - held.start() < _HELD_LIMIT
+            else len(text)
+        )
         self._held = text[cut:]
         skipped, self._skipped = self._skipped, 0
         return clean(text[:cut]) + (f"\n[... {skipped} bytes not shown ...]\n" if skipped else "")

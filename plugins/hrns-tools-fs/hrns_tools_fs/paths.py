@@ -7,6 +7,7 @@ import unicodedata
 from pathlib import Path
 
 from attrs import frozen
+
 from hrns.errors import ToolFailure
 
 from .host import Host

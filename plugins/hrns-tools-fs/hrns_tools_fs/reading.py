@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Annotated, BinaryIO
 
 from attrs import frozen
+
 from hrns.context import ToolContext
 from hrns.errors import ToolFailure
 from hrns.messages import Image, Text, ToolResult
@@ -83,18 +84,14 @@ class Reading:
             names = sorted(entry.name for entry in self.host.scan(place.path))
             more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
             holds = ", ".join(names[:_LISTED]) + more if names else "nothing"
-            raise ToolFailure(
-                f"{place.shown} is a directory (use list_files); it holds {holds}"
-            )
+            raise ToolFailure(f"{place.shown} is a directory (use list_files); it holds {holds}")
         if info.kind == "link":
             raise ToolFailure(f"{place.shown} is a symbolic link that leads nowhere")
         if info.kind != "file":
             raise ToolFailure(f"{place.shown} is a {info.kind}, not a regular file")
         return info
 
-    def _whole(
-        self, place: Place, data: bytes, offset: int, limit: int, memory: FileMemory
-    ) -> str:
+    def _whole(self, place: Place, data: bytes, offset: int, limit: int, memory: FileMemory) -> str:
         real = self.host.resolve(place.path)
         decoded = decode(data, memory.encoding(real))
         if decoded is None:

@@ -14,6 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Annotated, Literal, TypeAlias
 
 from attrs import define, field, frozen
+
 from hrns.context import ToolContext
 from hrns.errors import ToolFailure
 from hrns.messages import Status, Terminal, ToolResult
@@ -30,8 +31,10 @@ HEAD_BYTES = 12 * 1024
 TAIL_BYTES = 20 * 1024
 LIVE_BYTES = 8 * 1024
 LIVE_EVERY_S = 0.05
-GRACE_S = 0.5
-"""From SIGTERM to SIGKILL; a run that is cancelled ends within a second."""
+GRACE_S = 1.0
+"""From SIGTERM to SIGKILL after the time limit."""
+CANCEL_GRACE_S = 0.2
+"""The same for a command that is interrupted: a person waits."""
 DRAIN_S = 0.5
 """How long output is awaited after the end; who holds the pipe longer is in the background."""
 
@@ -179,7 +182,7 @@ class _Run:
             self.command.end(0)
             raise
         if outcome != "ended":
-            self.command.end(GRACE_S)
+            self.command.end(CANCEL_GRACE_S if outcome == "cancelled" else GRACE_S)
         self._drain(time.monotonic() + DRAIN_S)
         if not self.closed:
             self.recorder.leave()

@@ -21,7 +21,9 @@ _MARKS = (  # the longer first: the mark of UTF-32 begins with that of UTF-16
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _SNIFF_BYTES = 8192
-_WELL_FORMED = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_WELL_FORMED = re.compile(
+    rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
+)
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
 
@@ -109,5 +111,7 @@ def _mostly_utf8(data: bytes) -> bool:
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
-        return 2 * len(_WELL_FORMED.findall(data)) > len(_NOT_ASCII.findall(_WELL_FORMED.sub(b"", data)))
+        return 2 * len(_WELL_FORMED.findall(data)) > len(
+            _NOT_ASCII.findall(_WELL_FORMED.sub(b"", data))
+        )
     return True

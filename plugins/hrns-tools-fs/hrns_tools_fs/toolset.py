@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from hrns.tools import Tool
 
+from .fetching import Fetching
 from .host import Host
+from .listing import Listing
 from .reading import Reading
 from .running import Running
 from .writing import Writing
@@ -14,4 +16,6 @@ __all__ = ["make_tools"]
 
 def make_tools(host: Host) -> list[Tool]:
     """The tools in the order in which models see them."""
-    return [*Reading(host).tools(), *Writing(host).tools(), *Running(host).tools()]
+    parts = (Reading, Listing, Writing, Running)
+    tools = [made for part in parts for made in part(host).tools()]
+    return [*tools, *Fetching().tools()]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 from attrs import frozen
+
 from hrns.context import ToolContext
 from hrns.errors import ToolFailure
 from hrns.messages import Diff, ToolResult

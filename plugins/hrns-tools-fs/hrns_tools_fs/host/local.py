@@ -65,7 +65,7 @@ class LocalHost:
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise OSError(errno.EINVAL, "not a regular file", str(path))
-            return cast(BinaryIO, os.fdopen(descriptor, "rb"))
+            return cast("BinaryIO", os.fdopen(descriptor, "rb"))
         except BaseException:
             os.close(descriptor)
             raise

@@ -1,0 +1,100 @@
+"""What git ignores: `.gitignore` files, from the top of the repository down."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+from .host import Host
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+__all__ = ["Ignores"]
+
+_FILE_BYTES = 1024 * 1024
+_SPECIAL = frozenset({".git", ".gitignore"})
+
+
+@frozen
+class _Rules:
+    """The rules of one file.
+
+    Parameters:
+        base: the directory that they are relative to, as text with a slash at its end.
+        spec: the rules.
+    """
+
+    base: str
+    spec: GitIgnoreSpec = field(repr=False)
+
+
+@frozen
+class Ignores:
+    """The rules that hold in a directory; those of its own file are the last.
+
+    Parameters:
+        host: where the files lie.
+        rules: from the top down.
+    """
+
+    host: Host
+    rules: tuple[_Rules, ...] = ()
+
+    @classmethod
+    def above(cls, host: Host, directory: Path) -> Ignores:
+        """The rules that hold for a directory from outside of it.
+
+        Those of its repository; none if it is in no repository, or ignored itself: who names it
+        wants to see it.
+        """
+        top = next((each for each in directory.parents if _is_top(host, each)), None)
+        if top is None or _is_top(host, directory):
+            return cls(host)
+        ignores = cls(host)
+        chain = [each for each in reversed(directory.parents) if each.is_relative_to(top)]
+        for inner, outer in zip([*chain[1:], directory], chain, strict=True):
+            ignores = ignores.inside(outer, _SPECIAL)
+            if ignores.match(inner.as_posix(), directory=True):
+                return cls(host)
+        return ignores
+
+    def inside(self, directory: Path, names: Set[str]) -> Ignores:
+        """The rules that hold inside a directory; a repository of its own begins anew.
+
+        Parameters:
+            names: what is in the directory.
+        """
+        if names.isdisjoint(_SPECIAL):
+            return self
+        rules = self.rules
+        if _is_top(self.host, directory):
+            rules = self._read(directory, directory / ".git" / "info" / "exclude")
+        return Ignores(self.host, rules + self._read(directory, directory / ".gitignore"))
+
+    def match(self, path: str, *, directory: bool) -> bool:
+        """Whether an entry is ignored; `path` is absolute, with slashes."""
+        for rules in reversed(self.rules):
+            relative = path[len(rules.base) :] + ("/" if directory else "")
+            decision = rules.spec.check_file(relative).include
+            if decision is not None:
+                return decision
+        return False
+
+    def _read(self, base: Path, file: Path) -> tuple[_Rules, ...]:
+        info = self.host.info(file)
+        if info is None or info.kind != "file" or info.size > _FILE_BYTES:
+            return ()
+        from pathspec import GitIgnoreSpec
+
+        with self.host.open(file) as opened:
+            text = opened.read().decode("utf-8", "surrogateescape")
+        spec = GitIgnoreSpec.from_lines(text.removeprefix("\ufeff").splitlines())
+        return (_Rules(base.as_posix().rstrip("/") + "/", spec),)
+
+
+def _is_top(host: Host, directory: Path) -> bool:
+    return host.info(directory / ".git") is not None

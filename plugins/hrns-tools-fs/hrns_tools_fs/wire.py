@@ -1,0 +1,225 @@
+"""One GET over HTTP/1.1 to an address that was chosen before (RFC 9110, RFC 9112).
+
+The caller names the addresses; nothing here looks a name up. Each phase has a time limit of its
+own, and `Line.cut` ends all of it from another thread.
+"""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import TypeAlias
+from urllib.parse import quote, urlsplit
+
+from attrs import field, frozen
+
+from hrns import __version__
+from hrns.errors import ToolFailure
+
+__all__ = ["Dial", "Line", "Response", "Target", "dial", "get"]
+
+CONNECT_S = 10.0
+HEAD_S = 30.0
+READ_S = 20.0
+PIECE_BYTES = 64 * 1024
+
+_PORTS = {"http": 80, "https": 443}
+_HEADERS = {
+    "User-Agent": f"hrns/{__version__}",
+    "Accept": "text/markdown, text/html;q=0.9, text/plain;q=0.9, */*;q=0.5",
+    "Accept-Encoding": "gzip, deflate",
+    "Connection": "close",
+}
+_SAFE = "/%:@!$&'()*+,;=-._~?"
+
+Dial: TypeAlias = Callable[[str, int, float], socket.socket]
+"""`(address, port, timeout_s)` gives a connected socket."""
+
+
+def dial(address: str, port: int, timeout_s: float) -> socket.socket:
+    """A connection to an address, which is no name."""
+    return socket.create_connection((address, port), timeout_s)
+
+
+class Line:
+    """The connection that is open now, to be cut from any thread."""
+
+    def __init__(self) -> None:
+        self._socket: socket.socket | None = None
+        self._cut = False
+
+    def take(self, connected: socket.socket) -> None:
+        """This is the connection now; it ends at once if the line was cut before."""
+        self._socket = connected
+        if self._cut:
+            self.cut()
+
+    def cut(self) -> None:
+        """End what is under way: a read that waits returns."""
+        self._cut = True
+        if self._socket is not None:
+            with suppress(OSError):  # it ended by itself
+                # Not SSLSocket.shutdown, which forgets that the connection was encrypted.
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
+
+@frozen
+class Target:
+    """Where a GET goes.
+
+    Parameters:
+        url: the whole URL.
+        secure: whether over TLS.
+        host: the name or address, as ASCII, without brackets.
+        port: the port.
+        path: path and query, as they are sent.
+    """
+
+    url: str
+    secure: bool
+    host: str
+    port: int
+    path: str
+
+    @classmethod
+    def parse(cls, url: str) -> Target:
+        """The target that a URL names.
+
+        Raises:
+            ToolFailure: it is no URL that can be fetched.
+        """
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+            host = (parts.hostname or "").encode("idna").decode("ascii")
+        except ValueError as error:
+            raise ToolFailure(f"{url!r} is no URL: {error}") from error
+        if parts.scheme not in _PORTS:
+            raise ToolFailure(f"only http:// and https:// URLs are fetched, not {url[:200]!r}")
+        if not host or "\\" in parts.netloc or parts.username is not None:
+            raise ToolFailure(
+                f"{url!r} names no host that can be fetched"
+                + (" (user names and passwords are not sent)" if parts.username else "")
+            )
+        path = quote(parts.path or "/", _SAFE) + (
+            f"?{quote(parts.query, _SAFE)}" if parts.query else ""
+        )
+        return cls(url, parts.scheme == "https", host, port or _PORTS[parts.scheme], path)
+
+    @property
+    def authority(self) -> str:
+        """Host and port as the Host field has them: the port only if it is not the usual one."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        usual = _PORTS["https" if self.secure else "http"]
+        return host if self.port == usual else f"{host}:{self.port}"
+
+
+@frozen
+class Response:
+    """The head of an answer, and its body to be read once."""
+
+    status: int
+    reason: str
+    headers: http.client.HTTPMessage = field(repr=False)
+    _message: http.client.HTTPResponse = field(repr=False)
+
+    def body(self) -> Iterator[bytes]:
+        """The body in pieces, unpacked.
+
+        Raises:
+            ToolFailure: it breaks off, or cannot be unpacked.
+        """
+        try:
+            yield from _unpacked(self._pieces(), self.headers.get("Content-Encoding", ""))
+        except (OSError, http.client.HTTPException, zlib.error) as error:
+            raise ToolFailure(f"the answer broke off: {error or type(error).__name__}") from error
+
+    def close(self) -> None:
+        """The rest is not wanted."""
+        self._message.close()
+
+    def _pieces(self) -> Iterator[bytes]:
+        while piece := self._message.read1(PIECE_BYTES):
+            yield piece
+        if self._message.length:
+            raise http.client.IncompleteRead(b"", self._message.length)
+
+
+def get(target: Target, addresses: Sequence[str], line: Line, dialler: Dial) -> Response:
+    """Ask one of the addresses, the first that takes the connection.
+
+    Raises:
+        ToolFailure: there is no connection, or no answer, or none that can be read.
+    """
+    connected = _connected(target, addresses, line, dialler)
+    connection = http.client.HTTPConnection(target.host, target.port)
+    connection.sock = connected
+    try:
+        connected.settimeout(HEAD_S)
+        connection.putrequest("GET", target.path, skip_host=True, skip_accept_encoding=True)
+        connection.putheader("Host", target.authority)
+        for name, value in _HEADERS.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        message = connection.getresponse()
+        connected.settimeout(READ_S)
+    except (OSError, http.client.HTTPException) as error:
+        connected.close()
+        what = str(error) or type(error).__name__
+        raise ToolFailure(f"{target.authority} gave no answer: {what}") from error
+    return Response(message.status, message.reason, message.msg, message)
+
+
+def _connected(
+    target: Target, addresses: Sequence[str], line: Line, dialler: Dial
+) -> socket.socket:
+    faults = []
+    for address in addresses:
+        try:
+            connected = dialler(address, target.port, CONNECT_S)
+            line.take(connected)
+            return _secured(connected, target, line) if target.secure else connected
+        except OSError as error:  # ssl.SSLError is one
+            faults.append(f"{address}: {error}")
+    raise ToolFailure(f"{target.authority} cannot be reached: {'; '.join(faults)}")
+
+
+def _secured(connected: socket.socket, target: Target, line: Line) -> socket.socket:
+    context = ssl.create_default_context()
+    if not context.get_ca_certs() and (bundle := _bundle()):
+        context.load_verify_locations(bundle)
+    wrapped = context.wrap_socket(
+        connected, server_hostname=target.host, do_handshake_on_connect=False
+    )
+    line.take(wrapped)
+    try:
+        wrapped.do_handshake()
+    except BaseException:
+        wrapped.close()
+        raise
+    return wrapped
+
+
+def _bundle() -> str:
+    """The authorities that httpx brings, for a system that has none of its own."""
+    import certifi
+
+    return certifi.where()
+
+
+def _unpacked(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    """The pieces, unpacked as far as the encoding is known; each at most `PIECE_BYTES` long."""
+    if encoding.strip().lower() not in ("gzip", "x-gzip", "deflate"):
+        yield from pieces
+        return
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
+    for piece in pieces:
+        packed = piece
+        while packed:
+            yield unpacker.decompress(packed, PIECE_BYTES)
+            packed = unpacker.unconsumed_tail
+    yield unpacker.flush()
