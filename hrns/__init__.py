@@ -12,10 +12,9 @@ The names of `__all__` are loaded when they are first used, so `import hrns` cos
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ._version import __version__
 
+TYPE_CHECKING = False  # `typing` alone would double what `hrns --version` takes
 if TYPE_CHECKING:
     from .agents import Agent
     from .cancel import Cancel

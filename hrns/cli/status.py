@@ -6,8 +6,12 @@ They follow `sysexits.h` where it has a name for what happened; 124 is what `tim
 
 from __future__ import annotations
 
-from ..chunks import EndChunk, ErrorChunk
+from typing import TYPE_CHECKING
+
 from ..errors import ConfigError, HrnsError, UsageError
+
+if TYPE_CHECKING:
+    from ..chunks import EndChunk, ErrorChunk
 
 __all__ = [
     "BUG",
