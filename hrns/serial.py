@@ -5,7 +5,7 @@ How values stand in JSON:
 - a chunk is `{"type": ..., its fields}`, a part and a display likewise, a message has `role`;
   usage, origin and tool result are known by their place and have neither;
 - names are those of the classes; bytes are base64; tuples are lists;
-- a field that may be None or "" and is, is left out; every other field is always there;
+- a field is left out if it holds its default and that is None or ""; every other field is there;
 - who reads ignores fields that it does not know, keeps a chunk of a type that it does not know as
   `Unknown`, which is written back as it was, and leaves out a display that it does not know.
 
@@ -77,6 +77,8 @@ _TAGS: dict[type, tuple[str, str]] = {
 }
 _UNTAGGED = (Usage, Origin, ToolResult)
 
+_SHOWN_CHARACTERS = 1000
+
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 T = TypeVar("T")
@@ -87,17 +89,22 @@ T = TypeVar("T")
 
 @frozen
 class _Plan:
-    """How a class is written: its tag, and of each field its name and whether it may be absent."""
+    """How a class is written: its tag, and of each field its name and what it is left out for."""
 
     tag: Mapping[str, str]
-    fields: tuple[tuple[str, bool], ...]
+    fields: tuple[tuple[str, object], ...]
+
+
+_ALWAYS_THERE = object()
 
 
 def _plan(kind: Any) -> _Plan:
-    fields = attrs.fields(kind)
     return _Plan(
         dict([_TAGS[kind]] if kind in _TAGS else []),
-        tuple((each.name, each.default is None or each.default == "") for each in fields),
+        tuple(
+            (each.name, each.default if each.default in (None, "") else _ALWAYS_THERE)
+            for each in attrs.fields(kind)
+        ),
     )
 
 
@@ -137,9 +144,9 @@ def _plain(value: Any) -> Any:
 
 def _fields(plan: _Plan, value: Any) -> dict[str, Any]:
     data: dict[str, Any] = dict(plan.tag)
-    for name, may_be_absent in plan.fields:
+    for name, left_out_for in plan.fields:
         item = getattr(value, name)
-        if not (may_be_absent and (item is None or item == "")):
+        if item != left_out_for:
             data[name] = item if type(item) is str else _plain(item)
     return data
 
@@ -185,13 +192,12 @@ def _loads(text: str | bytes, what: str) -> object:
 def _read(data: object, kind: type[T], what: str) -> T:
     try:
         return _converter().structure(data, kind)
-    except RecursionError as error:
-        raise SerialError(f"a {what} cannot be read: it is nested too deeply") from error
     except Exception as error:  # whatever a hook of cattrs raises, it is about the data
         from cattrs import transform_error
 
-        faults = transform_error(error, format_exception=_in_words)
-        raise SerialError(f"a {what} cannot be read: {'; '.join(faults)}") from error
+        faults = "; ".join(transform_error(error, format_exception=_in_words))
+        shown = faults if len(faults) <= _SHOWN_CHARACTERS else f"{faults[:_SHOWN_CHARACTERS]}..."
+        raise SerialError(f"a {what} cannot be read: {shown}") from error
 
 
 def _in_words(error: BaseException, _kind: type | None) -> str:

@@ -190,4 +190,4 @@ def _name(function: Callable[..., object]) -> str:
 def _refuse(
     function: Callable[..., object], parameter: inspect.Parameter, what: str, hint: str
 ) -> NoReturn:
-    raise UsageError(f"{_name(function)}: the parameter {parameter} {what}", hint=hint)
+    raise UsageError(f"{_name(function)}: the parameter {parameter.name!r} {what}", hint=hint)
