@@ -6,10 +6,10 @@ reads a live stream, a recorded one, and a body that was given by hand.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
-from attrs import Factory, field, frozen
+from attrs import Factory, evolve, field, fields, frozen
 
 from ..cancel import Cancel
 from ..errors import ProviderError
@@ -48,6 +48,10 @@ class ToolSpec:
     schema: Mapping[str, Any] = field(eq=False)
 
 
+def _texts(given: str | Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
 @frozen
 class ModelOptions:
     """What may be asked of a model; None leaves it to the server.
@@ -69,10 +73,26 @@ class ModelOptions:
     reasoning_effort: str | None = None
     tool_choice: str | None = None
     response_schema: Mapping[str, Any] | None = field(default=None, hash=False)
-    stop: tuple[str, ...] = ()
+    stop: tuple[str, ...] = field(default=(), converter=_texts)
     seed: int | None = None
     stream: bool = True
     extra: Mapping[str, Any] = field(default=Factory(dict), hash=False)
+
+    def with_defaults(self, defaults: Mapping[str, Any]) -> ModelOptions:
+        """These options, and the given ones where these are open.
+
+        Names of this class stand for its fields, all others for fields that are sent as they are.
+        """
+        known = {own.name for own in fields(ModelOptions)} - {"extra"}
+        unset = ModelOptions()
+        changes: dict[str, Any] = {
+            name: value
+            for name, value in defaults.items()
+            if name in known and getattr(self, name) == getattr(unset, name)
+        }
+        more = {name: value for name, value in defaults.items() if name not in known}
+        more.update(more.pop("extra", {}))
+        return evolve(self, **changes, extra={**more, **self.extra})
 
 
 @frozen
@@ -179,6 +199,10 @@ class HttpRequest:
 class Decoder(Protocol):
     """Reads one reply, from bytes in any pieces, framing included."""
 
+    @property
+    def finishing(self) -> bool:
+        """Whether the provider has said how the reply ends: little more need be waited for."""
+
     def feed(self, data: bytes) -> list[Delta]:
         """The deltas that these bytes complete.
 
@@ -211,8 +235,13 @@ class Codec(Protocol):
     def encode(self, request: ModelRequest, *, endpoint: str) -> HttpRequest:
         """The request that asks for this reply."""
 
-    def decoder(self) -> Decoder:
-        """A new decoder for one reply."""
+    def decoder(self, earlier: Sequence[Message] = ()) -> Decoder:
+        """A new decoder for one reply.
+
+        Parameters:
+            earlier: the conversation that the reply continues: ids of its calls are not given
+                to new ones.
+        """
 
     def recognises(self, body: Mapping[str, Any]) -> bool:
         """Whether a whole JSON body is a reply in this protocol."""
@@ -226,6 +255,12 @@ class Codec(Protocol):
 
     def error(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
         """The error that a non-2xx answer (or a 200 whose body is an error) stands for."""
+
+    def adapt(self, error: ProviderError, request: ModelRequest) -> str | None:
+        """Write requests differently from now on, if that may help against a refusal.
+
+        Returns what was changed, for people; None if nothing can be.
+        """
 
     def models_request(self) -> HttpRequest:
         """The request that lists the models."""

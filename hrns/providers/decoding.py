@@ -1,0 +1,228 @@
+"""What the decoders of all protocols share: framing, whole bodies, half characters, call ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..errors import BrokenStream
+from ..messages import AssistantMessage, Message
+from .base import Delta, Finish, PartText
+from .faults import Report, fault, read_report
+from .jsontext import loads
+from .sse import LIMIT_BYTES, Event, EventReader
+
+__all__ = ["CallIds", "EventDecoder", "HalfCharacters"]
+
+
+class EventDecoder:
+    """Reads a reply that comes as server-sent events, or as one JSON body all the same.
+
+    A protocol overrides `take`, `body` and `complete`.
+
+    Attributes:
+        finishing: whether the provider has said how the reply ends. What may still come is usage
+            and the mark of the end, so it need not be waited for long.
+    """
+
+    def __init__(self) -> None:
+        self.finishing = False
+        self._events = EventReader()
+        self._streaming = False  # whether it is certain by now that this is a stream
+        self._head = b""  # white space before anything else
+        self._whole: list[bytes] = []  # a body that is no stream
+        self._whole_size = 0
+        self._ended = False
+
+    def feed(self, data: bytes) -> list[Delta]:
+        """The deltas that these bytes complete.
+
+        Raises:
+            ProviderError: the server reports an error, or these are not bytes of the protocol.
+        """
+        if not self._streaming:
+            data = self._begin(data)
+            if not self._streaming:
+                return []
+        events = self._events.feed(data)
+        return self._taken(events) if events else []
+
+    def end(self) -> list[Delta]:
+        """What was held back, `Finish` last; nothing if that was given already.
+
+        Raises:
+            BrokenStream: the provider never said that the reply is complete.
+        """
+        if self._ended:
+            return []
+        if self._whole:
+            return self._read_whole(b"".join(self._whole))
+        deltas = self._taken(self._events.end())
+        if deltas and isinstance(deltas[-1], Finish):
+            return deltas
+        if not self.finishing:
+            raise BrokenStream(
+                "the reply broke off: the server closed it without saying that it is complete"
+            )
+        return [*deltas, *self._finished()]
+
+    def take(self, events: Iterable[Event], deltas: list[Delta]) -> bool:
+        """Append what events stand for; returns whether the mark of the end was among them."""
+        raise NotImplementedError
+
+    def body(self, value: dict[str, Any], deltas: list[Delta]) -> None:
+        """Append what a whole JSON body stands for.
+
+        Raises:
+            ProviderError: it is an error, or no reply.
+        """
+        raise NotImplementedError
+
+    def complete(self, deltas: list[Delta]) -> Finish:
+        """Append what was held back; returns how the reply ended."""
+        raise NotImplementedError
+
+    def parse(self, name: str, data: bytes) -> dict[str, Any] | None:
+        """The JSON object of an event; None if there is none in it.
+
+        Raises:
+            ProviderError: the event is an error, or not JSON.
+        """
+        try:
+            value = loads(data)
+        except ValueError as error:
+            if not data.strip():
+                return None
+            if name == "error":
+                raise fault(Report(data.decode("utf-8", "replace"))) from None
+            raise BrokenStream(f"the stream has an event that is not JSON: {error}") from error
+        if name == "error":
+            raise fault(read_report(value), body=data.decode("utf-8", "replace"))
+        if value is not None and not isinstance(value, dict):
+            raise BrokenStream("the stream has an event that is no JSON object")
+        return value
+
+    def _taken(self, events: list[Event]) -> list[Delta]:
+        deltas: list[Delta] = []
+        if self._ended:
+            return deltas
+        try:
+            if self.take(events, deltas):
+                deltas += self._finished()
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise BrokenStream("an event of the stream does not fit the protocol") from error
+        return deltas
+
+    def _finished(self) -> list[Delta]:
+        deltas: list[Delta] = []
+        finish = self.complete(deltas)
+        self._ended = self.finishing = True
+        return [*deltas, finish]
+
+    def _begin(self, data: bytes) -> bytes:
+        """Keep the data of a whole body; the data itself as soon as this must be a stream."""
+        if self._whole:
+            self._keep(data)
+            return b""
+        data = self._head + data
+        start = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+        if start in (b"{", b"["):
+            self._keep(data)
+        elif start:
+            self._streaming = True
+        else:
+            self._head = data[:64]
+        return data
+
+    def _keep(self, data: bytes) -> None:
+        self._whole.append(data)
+        self._whole_size += len(data)
+        if self._whole_size > LIMIT_BYTES:
+            raise BrokenStream(f"the reply is longer than {LIMIT_BYTES} bytes")
+
+    def _read_whole(self, data: bytes) -> list[Delta]:
+        try:
+            value = loads(data.removeprefix(b"\xef\xbb\xbf"))
+        except ValueError as error:
+            raise BrokenStream(f"the reply is cut off, or is not JSON: {error}") from error
+        return self.read(value)
+
+    def read(self, value: Any) -> list[Delta]:
+        """The deltas of a whole JSON body.
+
+        Raises:
+            ProviderError: it is an error, or no reply.
+        """
+        if not isinstance(value, dict):
+            raise fault(read_report(value))
+        deltas: list[Delta] = []
+        try:
+            self.body(value, deltas)
+            return [*deltas, *self._finished()]
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise BrokenStream("the reply does not fit the protocol") from error
+
+
+class HalfCharacters:
+    r"""Joins characters whose two halves (`\ud83d`, `\ude00`) came in different events.
+
+    A half that finds no other becomes U+FFFD.
+    """
+
+    __slots__ = ("_held",)
+
+    def __init__(self) -> None:
+        self._held: dict[int, str] = {}
+
+    def join(self, index: int, text: str) -> str:
+        """More text of a part, without the half character at its end."""
+        text = self._held.pop(index, "") + text
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            self._held[index] = text[-1]
+            text = text[:-1]
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+    def end(self) -> list[Delta]:
+        """What was held back."""
+        held, self._held = self._held, {}
+        return [PartText(index, "\ufffd") for index in held]
+
+
+class CallIds:
+    """Gives each tool call of a reply an id that no other call of the conversation has.
+
+    Parameters:
+        earlier: the conversation that the reply continues.
+    """
+
+    __slots__ = ("_earlier", "_taken", "reply_id")
+
+    def __init__(self, earlier: Sequence[Message]) -> None:
+        self._earlier = earlier
+        self._taken: set[str] | None = None
+        self.reply_id = ""
+
+    def claim(self, wanted: str) -> str:
+        """The id that was wanted, if it is free; else one made from the id of the reply."""
+        if self._taken is None:
+            self._taken = {
+                call.id
+                for message in self._earlier
+                if isinstance(message, AssistantMessage)
+                for call in message.calls
+            }
+        free = wanted
+        while not free or free in self._taken:
+            free = self._made(len(self._taken))
+        self._taken.add(free)
+        return free
+
+    def _made(self, number: int) -> str:
+        import hashlib
+        import os
+
+        if not self.reply_id:
+            self.reply_id = os.urandom(12).hex()
+        seed = f"{self.reply_id}/{number}".encode()
+        self.reply_id += "+"  # another one, should this be taken as well
+        return "call_" + hashlib.sha256(seed).hexdigest()[:24]

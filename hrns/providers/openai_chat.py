@@ -1,0 +1,383 @@
+"""The chat-completions protocol of OpenAI, and of all servers that call themselves compatible.
+
+What a server gave that this protocol has no name for (signatures, `reasoning_details`, extra
+fields) is kept in `native` and goes back to the same endpoint only.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, assert_never
+
+from ..errors import BrokenStream, ProviderError
+from ..messages import (
+    AssistantMessage,
+    Image,
+    Message,
+    Opaque,
+    Origin,
+    Reasoning,
+    SystemMessage,
+    Text,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
+from .base import HttpRequest, ModelInfo, ModelRequest, ToolSpec
+from .encoded import EncodedMessages, EncodedTools
+from .faults import response_fault
+from .jsontext import dumps, loads
+from .openai_chat_reader import ChatDecoder
+from .quirks import Quirks, adapted, quirks_for
+from .schemas import is_strict, plain_schema
+
+__all__ = ["OpenAIChat", "read_model_list"]
+
+_ID_LIMIT = 40
+"""The longest id of a call that OpenAI takes."""
+
+_BRIDGE = b'{"role":"assistant","content":"I have the results."}'
+"""Stands between a tool's result and a user message, for servers that insist on it."""
+
+
+class OpenAIChat:
+    """The codec of chat completions.
+
+    Parameters:
+        quirks: how requests are written; by default what is known of the endpoint's host.
+    """
+
+    api = "openai-chat"
+
+    def __init__(self, quirks: Quirks | None = None) -> None:
+        self._quirks = quirks
+        self._endpoint = ""
+        self._messages = EncodedMessages(partial(self.encode_message, model="", endpoint=""))
+        self._tools = EncodedTools(self._encode_tools)
+
+    def encode_message(self, message: Message, *, model: str, endpoint: str) -> bytes:  # noqa: ARG002
+        """One message as JSON; several, joined by commas, for a message with tool results."""
+        quirks = self._quirks or quirks_for(endpoint)
+        match message:
+            case SystemMessage(text):
+                return dumps({"role": "system", "content": text})
+            case UserMessage():
+                return dumps({"role": "user", "content": _user_content(message)})
+            case AssistantMessage():
+                own = quirks.native and _is_own(message.origin, self.api, endpoint)
+                return dumps(_assistant(message, quirks, own=own))
+            case ToolMessage():
+                return b",".join(map(dumps, _tool_messages(message, quirks)))
+            case _:
+                assert_never(message)
+
+    def encode(self, request: ModelRequest, *, endpoint: str) -> HttpRequest:
+        """The request that asks for this reply."""
+        self._settle(endpoint)
+        fields = self._fields(request)
+        texts = self._texts(request.messages)
+        body = [dumps(fields)[:-1], b',"messages":[', b",".join(texts), b"]"]
+        if request.tools and "tools" not in fields:
+            body += [b',"tools":', self._tools.text(request.tools)]
+        accept = "text/event-stream" if fields.get("stream") else "application/json"
+        headers = (("Content-Type", "application/json"), ("Accept", accept))
+        return HttpRequest("POST", "/chat/completions", b"".join((*body, b"}")), headers)
+
+    def decoder(self, earlier: Sequence[Message] = ()) -> ChatDecoder:
+        """A new decoder for one reply."""
+        return ChatDecoder(earlier)
+
+    def recognises(self, body: Mapping[str, Any]) -> bool:
+        """Whether a whole JSON body is a chat completion."""
+        choices = body.get("choices")
+        return isinstance(choices, list) and all(
+            isinstance(choice, dict) and "message" in choice for choice in choices
+        )
+
+    def read_body(self, body: Mapping[str, Any]) -> AssistantMessage:
+        """The message in a whole JSON body.
+
+        Raises:
+            ProviderError: the body reports an error, or is not of the protocol.
+        """
+        from ..reply import fold
+
+        return fold(ChatDecoder().read(dict(body)))
+
+    def error(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
+        """The error that a response stands for."""
+        return response_fault(status, headers, body)
+
+    def adapt(self, error: ProviderError, request: ModelRequest) -> str | None:
+        """Write requests differently from now on, if that may help against a refusal.
+
+        Returns what was changed, for people; None if nothing can be.
+        """
+        quirks = self._quirks or Quirks()
+        lesson = adapted(quirks, error, self._fields(request))
+        if lesson is None:
+            return None
+        self._quirks = lesson[0]
+        self._forget()
+        return lesson[1]
+
+    def models_request(self) -> HttpRequest:
+        """The request that lists the models."""
+        return HttpRequest("GET", "/models", headers=(("Accept", "application/json"),))
+
+    def read_models(self, body: bytes) -> list[ModelInfo]:
+        """The models in the answer to it.
+
+        Raises:
+            BrokenStream: the body is not of the protocol.
+        """
+        return read_model_list(body)
+
+    def _settle(self, endpoint: str) -> None:
+        """Take the quirks of an endpoint, and forget what was encoded for another."""
+        if self._endpoint != endpoint:
+            self._endpoint = endpoint
+            self._quirks = self._quirks or quirks_for(endpoint)
+            self._forget()
+
+    def _forget(self) -> None:
+        encode = partial(self.encode_message, model="", endpoint=self._endpoint)
+        self._messages = EncodedMessages(encode)
+        self._tools = EncodedTools(self._encode_tools)
+
+    def _encode_tools(self, tools: tuple[ToolSpec, ...]) -> bytes:
+        plain = self._quirks is not None and self._quirks.plain_schemas
+        return dumps(
+            [
+                {
+                    "type": "function",
+                    "function": {
+                        "name": tool.name,
+                        "description": tool.description,
+                        "parameters": plain_schema(tool.schema) if plain else tool.schema,
+                    },
+                }
+                for tool in tools
+            ]
+        )
+
+    def _fields(self, request: ModelRequest) -> dict[str, Any]:
+        """The top-level fields, messages and tools left out."""
+        quirks = self._quirks or Quirks()
+        options = request.options
+        fields: dict[str, Any] = {
+            "model": request.model,
+            "stream": options.stream or None,
+            "stream_options": {"include_usage": True} if options.stream else None,
+            quirks.limit_field: options.max_tokens,
+            "temperature": options.temperature,
+            "reasoning_effort": options.reasoning_effort,
+            "tool_choice": _tool_choice(options.tool_choice) if request.tools else None,
+            "response_format": _response_format(options.response_schema),
+            "stop": list(options.stop) or None,
+            "seed": options.seed,
+        }
+        fields = {k: v for k, v in fields.items() if v is not None and k not in quirks.dropped}
+        return {**fields, **options.extra}
+
+    def _texts(self, messages: tuple[Message, ...]) -> list[bytes]:
+        """The bytes of the messages, arranged as the server wants them."""
+        texts = self._messages.texts(messages)
+        quirks = self._quirks or Quirks()
+        if quirks.system_role and not quirks.strict_roles:
+            return texts
+        pairs = list(zip(messages, texts, strict=True))
+        if not quirks.system_role:
+            pairs = self._without_system(pairs)
+        return _with_bridges(pairs) if quirks.strict_roles else [text for _, text in pairs]
+
+    def _without_system(self, pairs: list[tuple[Message, bytes]]) -> list[tuple[Message, bytes]]:
+        """The messages with the instructions as the beginning of the first user message."""
+        system = pairs[0][0] if pairs else None
+        if not isinstance(system, SystemMessage):
+            return pairs
+        first = pairs[1][0] if len(pairs) > 1 else None
+        parts = first.parts if isinstance(first, UserMessage) else ()
+        joined = UserMessage((Text(system.text), *parts))
+        text = self.encode_message(joined, model="", endpoint=self._endpoint)
+        return [(joined, text), *pairs[2 if parts else 1 :]]
+
+
+def _with_bridges(pairs: list[tuple[Message, bytes]]) -> list[bytes]:
+    """The texts with a word of the assistant between tool results and a user message."""
+    texts: list[bytes] = []
+    before: Message | None = None
+    for message, text in pairs:
+        if isinstance(before, ToolMessage) and isinstance(message, UserMessage):
+            texts.append(_BRIDGE)
+        texts.append(text)
+        before = message
+    return texts
+
+
+def _is_own(origin: Origin | None, api: str, endpoint: str) -> bool:
+    return origin is not None and origin.api == api and origin.endpoint == endpoint
+
+
+def _user_content(message: UserMessage) -> str | list[dict[str, Any]]:
+    """The content of a user message: text where it is text only, as not all take parts."""
+    if not any(isinstance(part, Image) for part in message.parts):
+        return message.text
+    return [
+        _image(part) if isinstance(part, Image) else {"type": "text", "text": part.text}
+        for part in message.parts
+        if isinstance(part, Image | Text)
+    ]
+
+
+def _image(image: Image) -> dict[str, Any]:
+    url = f"data:{image.media_type};base64,{b64encode(image.data).decode()}"
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _assistant(message: AssistantMessage, quirks: Quirks, *, own: bool) -> dict[str, Any]:
+    """An assistant message. The text is never left out: some servers insist on it beside calls."""
+    fields: dict[str, Any] = {"role": "assistant", "content": message.text}
+    calls = message.calls
+    if own:
+        _add_native(fields, message)
+    if calls:
+        fields["tool_calls"] = [_call(call, quirks, own=own) for call in calls]
+        if quirks.reasoning_back:
+            thought = "".join(p.text for p in message.parts if isinstance(p, Reasoning))
+            fields.setdefault("reasoning_content", thought)
+    return fields
+
+
+def _add_native(fields: dict[str, Any], message: AssistantMessage) -> None:
+    """Add what this server gave with the message, in the fields that it gave it in.
+
+    Reasoning as text goes back beside calls only, where servers may insist on it; elsewhere they
+    ignore it. A `null` in `native` stands for the text of the part.
+    """
+    for part in message.parts:
+        if isinstance(part, Opaque):
+            own = json.loads(part.native)
+            more = own.pop("content", None)
+            fields.update(own)
+            if more:
+                fields["content"] = [*_as_parts(fields["content"]), *more]
+        elif isinstance(part, Reasoning) and part.native:
+            own = json.loads(part.native)
+            if "thinking_part" in own:
+                thought = {"type": "text", "text": part.text}
+                thinking = {"type": "thinking", "thinking": [thought]}
+                fields["content"] = [thinking, *_as_parts(fields["content"])]
+            elif message.calls:
+                fields.update((k, part.text if v is None else v) for k, v in own.items())
+                if "reasoning" in own:
+                    fields.setdefault("reasoning_content", fields["reasoning"])
+            elif "reasoning_details" in own:
+                fields["reasoning_details"] = own["reasoning_details"]
+
+
+def _as_parts(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
+    if isinstance(content, list):
+        return content
+    return [{"type": "text", "text": content}] if content else []
+
+
+def _call(call: ToolCall, quirks: Quirks, *, own: bool) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": call.arguments.strip() or "{}"}
+    fields: dict[str, Any] = {
+        "id": _wire_id(call.id, quirks),
+        "type": "function",
+        "function": function,
+    }
+    if own and call.native:
+        extra = json.loads(call.native)
+        function.update(extra.pop("function", {}))
+        fields.update(extra)
+    return fields
+
+
+def _wire_id(call_id: str, quirks: Quirks) -> str:
+    """The id of a call as the server takes it; the same for the call and its result."""
+    if quirks.short_ids:
+        fits = len(call_id) == 9 and call_id.isascii() and call_id.isalnum()
+        return call_id if fits else _hashed(call_id)[:9]
+    return call_id if len(call_id) <= _ID_LIMIT else f"call_{_hashed(call_id)[:24]}"
+
+
+def _hashed(text: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _tool_messages(message: ToolMessage, quirks: Quirks) -> Iterator[dict[str, Any]]:
+    """One `tool` message a result; then the images, which only a user message may hold."""
+    for result in message.results:
+        yield {
+            "role": "tool",
+            "tool_call_id": _wire_id(result.call_id, quirks),
+            "content": result.text,
+        }
+    for result in message.results:
+        images = [_image(part) for part in result.content if isinstance(part, Image)]
+        if images:
+            if quirks.strict_roles:
+                yield json.loads(_BRIDGE)
+            said = {"type": "text", "text": f"What {result.name or 'the tool'} shows:"}
+            yield {"role": "user", "content": [said, *images]}
+
+
+def _tool_choice(choice: str | None) -> str | dict[str, Any] | None:
+    if choice is None or choice in ("auto", "none", "required"):
+        return choice
+    return {"type": "function", "function": {"name": choice}}
+
+
+def _response_format(schema: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if schema is None:
+        return None
+    described: dict[str, Any] = {"name": "answer", "schema": schema}
+    if is_strict(schema):
+        described["strict"] = True
+    return {"type": "json_schema", "json_schema": described}
+
+
+def read_model_list(body: bytes) -> list[ModelInfo]:
+    """The models in a list as OpenAI and most others give it, those without an id left out.
+
+    Raises:
+        BrokenStream: the body is no such list.
+    """
+    try:
+        value = loads(body)
+    except ValueError as error:
+        raise BrokenStream(f"the list of models is not JSON: {error}") from error
+    entries = value.get("data") or value.get("models") if isinstance(value, dict) else value
+    if not isinstance(entries, list):
+        raise BrokenStream("the answer is no list of models")
+    return [
+        ModelInfo(str(entry["id"]), _context_window(entry))
+        for entry in entries
+        if isinstance(entry, dict) and entry.get("id")
+    ]
+
+
+def _context_window(entry: Mapping[str, Any]) -> int:
+    """The size of a model's context as the many servers tell it, or 0."""
+    meta = entry.get("meta") or {}
+    for holder, name in (
+        (entry, "context_window"),
+        (entry, "context_length"),
+        (entry, "max_model_len"),
+        (entry, "max_context_length"),
+        (entry, "max_input_tokens"),
+        (meta, "n_ctx"),
+        (meta, "n_ctx_train"),
+    ):
+        value = holder.get(name) if isinstance(holder, dict) else None
+        if isinstance(value, int) and value > 0:
+            return value
+    return 0
