@@ -22,7 +22,7 @@ import math
 import re
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from enum import Enum
 from pathlib import Path
@@ -124,12 +124,13 @@ def _note_of(annotation: Any) -> str:
     return next((note for note in annotation.__metadata__ if isinstance(note, str)), "")
 
 
-def _without_null(schema: Any) -> Any:
-    kept = [each for each in schema.get("anyOf", ()) if each != shapes.NOTHING.schema]
+def _without_null(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema of a union without null; any other as it is."""
+    if "anyOf" not in schema:
+        return schema
+    kept = [each for each in schema["anyOf"] if each != shapes.NOTHING.schema]
     others = {name: value for name, value in schema.items() if name != "anyOf"}
-    return (
-        {**kept[0], **others} if len(kept) == 1 else {**schema, **({"anyOf": kept} if kept else {})}
-    )
+    return {**kept[0], **others} if len(kept) == 1 else {**others, "anyOf": kept}
 
 
 def _is_shown(default: Any) -> bool:
