@@ -129,7 +129,9 @@ class _Job:
         html = is_html(kind, start) and not self.raw
         data, cut = _collected(start, pieces, HTML_BYTES if html else self.limit)
         text = decoded(data, charset)
-        text = to_markdown(text, target.url) if html else text
+        if html:
+            text, shortened = to_markdown(text, target.url, self.limit)
+            cut = cut or shortened
         return self._answer(url, target, response, text, cut=cut)
 
     def _followed(self, target: Target) -> tuple[Target, Response]:

@@ -81,6 +81,19 @@ class Glob:
                     reached.add(position + 1)
         return matches, self._closed(reached)
 
+    def matches(self, path: str) -> bool:
+        """Whether a path, relative to where the pattern is, matches."""
+        *directories, name = path.split("/")
+        state = self.start
+        for directory in directories:
+            state = self.step(state, directory)[1]
+        return self.step(state, name)[0]
+
+    @property
+    def names_hidden(self) -> bool:
+        """Whether a part of it begins with a dot."""
+        return any(part.startswith(".") for part in self.parts)
+
     def _takes(self, position: int, name: str, hidden_too: bool) -> bool:
         pattern = self._names[position]
         if name.startswith(".") and not hidden_too and not self.parts[position].startswith("."):

@@ -10,17 +10,15 @@ from typing import Annotated
 from attrs import frozen
 
 from hrns.context import ToolContext
-from hrns.errors import ToolFailure
 from hrns.messages import Text, ToolResult
 from hrns.permissions import Access, Prepared
 from hrns.tools import Tool, tool
 
-from .globs import Glob
 from .host import Host
-from .paths import Place, locate, missing
-from .walking import LeftOut, walk
+from .scopes import Scope
+from .walking import Walk
 
-__all__ = ["Listing", "directory"]
+__all__ = ["Listing"]
 
 SHOWN = 500
 LIMIT_S = 20.0
@@ -39,9 +37,9 @@ class Listing:
 
     def prepare(self, dir: str, globPattern: str, context: ToolContext) -> Prepared:  # noqa: A002
         """Which directory would be listed."""
-        place = locate(dir or ".", context.cwd, self.host)
-        title = f"list_files {dir or '.'} {globPattern}"
-        return Prepared([Access("read", str(place.path))], title=title)
+        scope = Scope.of(dir, globPattern or "*", context.cwd, self.host)
+        title = f"list_files {dir or '.'} {globPattern or '*'}"
+        return Prepared([Access("read", str(scope.root))], title=title)
 
     def list_files(
         self,
@@ -50,48 +48,24 @@ class Listing:
         context: ToolContext,
     ) -> ToolResult:
         """List what matches a pattern below a directory, as a JSON array of paths."""
-        place = directory(dir, context, self.host)
-        try:
-            plain, glob = Glob.parse(globPattern or "*")
-        except ValueError as error:
-            raise ToolFailure(f"globPattern: {error}") from error
-        left_out = LeftOut()
-        paths = sorted(self._paths(place, plain, glob, left_out, context))
-        notes = [str(left_out)] if str(left_out) else []
+        scope = Scope.of(dir, globPattern or "*", context.cwd, self.host)
+        scope.check(self.host)
+        walk = Walk(self.host, scope.root, scope.glob, context.cancel, LIMIT_S)
+        paths: list[str] = []
+        if scope.is_there(self.host):
+            paths = sorted(scope.prefix + path for path in _paths(walk))
+        notes = [str(walk.left_out)] if str(walk.left_out) else []
         if len(paths) > SHOWN:
             notes.insert(0, f"{SHOWN} of {len(paths)} are shown; narrow the pattern")
         listed = json.dumps(paths[:SHOWN], ensure_ascii=False)
         return ToolResult([Text(listed), *(Text(f"[{note}]") for note in notes)], structured=listed)
 
-    def _paths(
-        self, place: Place, plain: str, glob: Glob, left_out: LeftOut, context: ToolContext
-    ) -> Iterator[str]:
-        root = place.path / plain
-        info = self.host.info(root)
-        if info is None or info.kind != "directory":
-            return
-        before = _prefix(place.shown) + _prefix(plain)
-        for found in walk(self.host, root, glob, left_out, context.cancel, LIMIT_S):
-            is_directory = found.entry.kind == "directory"
-            if is_directory if glob.directories_only else not (is_directory and glob.recursive):
-                yield before + found.path + ("/" if is_directory else "")
 
-
-def _prefix(directory: str) -> str:
-    """What stands before the names in a directory."""
-    return "" if directory in ("", ".", "./") else directory.rstrip("/") + "/"
-
-
-def directory(text: str, context: ToolContext, host: Host) -> Place:
-    """The directory that a text means.
-
-    Raises:
-        ToolFailure: there is none.
-    """
-    place = locate(text or ".", context.cwd, host)
-    info = host.info(place.path)
-    if info is None:
-        raise missing(place, host)
-    if info.kind != "directory":
-        raise ToolFailure(f"{place.shown} is no directory")
-    return place
+def _paths(walk: Walk) -> Iterator[str]:
+    """Directories end in a slash; a pattern of any depth gives none of them."""
+    glob = walk.glob
+    for found in walk:
+        is_directory = found.entry.kind == "directory"
+        wanted = is_directory if glob.directories_only else not (is_directory and glob.recursive)
+        if wanted:
+            yield found.path + ("/" if is_directory else "")

@@ -65,10 +65,8 @@ def missing(place: Place, host: Host) -> ToolFailure:
 
 
 def _absolute(text: str, cwd: Path, host: Host) -> Path:
-    if text == "~" or text.startswith(("~/", "~\\")):
-        path = host.home() / text[2:]
-    else:
-        path = cwd / text
+    at_home = text == "~" or text.startswith(("~/", "~\\"))
+    path = host.home() / text[2:] if at_home else cwd / text
     # `a/../b` is not `b` where `a` is a link: only the disk knows.
     return host.resolve(path) if ".." in path.parts else path
 

@@ -43,7 +43,7 @@ class Decoded:
 
     @property
     def shown(self) -> str:
-        """The text for people and models: line ends as `\\n`, U+FFFD for bytes that are none."""
+        """The text for people and models: line ends as LF, U+FFFD for bytes that are none."""
         text = self.text.replace("\r\n", "\n")
         if text.isascii() or self.encoding != "utf-8":
             return text

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from attrs import define, frozen
+from attrs import Factory, define, frozen
 
 from hrns.cancel import Cancel
 
@@ -14,7 +14,7 @@ from .globs import Glob, State
 from .host import Entry, Host
 from .ignores import Ignores
 
-__all__ = ["Found", "LeftOut", "walk"]
+__all__ = ["Found", "LeftOut", "Walk"]
 
 
 @frozen
@@ -56,85 +56,95 @@ class LeftOut:
         return "; ".join(words)
 
 
-def walk(
-    host: Host, root: Path, glob: Glob, left_out: LeftOut, cancel: Cancel, limit_s: float
-) -> Iterator[Found]:
-    """The entries below a directory that match, in the order of their names, depth first.
-
-    Hidden entries (a leading dot) are passed over unless the pattern names the dot, and what git
-    ignores always; both are counted. Symbolic links are not followed.
-
-    Parameters:
-        left_out: is told what is passed over.
-        limit_s: after so many seconds it stops.
-
-    Raises:
-        Cancelled: the flag is raised.
-    """
-    until = time.monotonic() + limit_s
-    level = _level(host, root, "", glob.start, Ignores.above(host, root), left_out)
-    levels = [level] if level else []
-    while levels:
-        level = levels[-1]
-        entry = next(level.entries, None)
-        if entry is None:
-            levels.pop()
-            continue
-        matches, state = glob.step(level.state, entry.name)
-        directory = entry.kind == "directory"
-        if not matches and not (directory and state):
-            _count_hidden(glob, level, entry, left_out)
-            continue
-        path = level.prefix + entry.name
-        if level.ignores.match(f"{level.base}{path}", directory=directory):
-            left_out.ignored += 1
-            continue
-        if matches:
-            yield Found(path, entry)
-        if directory and state:
-            cancel.check()
-            if time.monotonic() > until:
-                left_out.late = True
-                return
-            inner = _level(host, root, path + "/", state, level.ignores, left_out)
-            levels.extend([inner] if inner else [])
-
-
 @frozen
 class _Level:
     """A directory on the way.
 
     Parameters:
-        base: where the walk began, as text with a slash at its end.
-        prefix: the path from there, likewise, or "".
+        prefix: its path from where the walk began, with a slash at its end, or "".
         entries: what is still to come.
         state: what the pattern wants here.
         ignores: the rules that hold here.
     """
 
-    base: str
     prefix: str
     entries: Iterator[Entry]
     state: State
     ignores: Ignores
 
 
-def _level(
-    host: Host, root: Path, prefix: str, state: State, ignores: Ignores, left_out: LeftOut
-) -> _Level | None:
-    directory = root / prefix
-    try:
-        entries = host.scan(directory)
-    except OSError:
-        left_out.unreadable += 1
-        return None
-    names = {entry.name for entry in entries}
-    base = root.as_posix().rstrip("/") + "/"
-    entries.sort(key=lambda entry: entry.name)
-    return _Level(base, prefix, iter(entries), state, ignores.inside(directory, names))
+@define(eq=False)
+class Walk:
+    """The entries below a directory that match a pattern; iterate it once.
 
+    They come in the order of their names, depth first. Hidden entries (a leading dot) are passed
+    over unless the pattern names the dot, and what git ignores always. Symbolic links are not
+    followed. Iterating raises `Cancelled` when the flag is raised.
 
-def _count_hidden(glob: Glob, level: _Level, entry: Entry, left_out: LeftOut) -> None:
-    if entry.name.startswith(".") and entry.name != ".git":
-        matches, state = glob.step(level.state, entry.name, hidden_too=True)
-        left_out.hidden += matches or (entry.kind == "directory" and bool(state))
+    Parameters:
+        host: where the directory lies.
+        root: the directory.
+        glob: the pattern.
+        cancel: ends the walk.
+        limit_s: so does the time.
+        left_out: what was passed over so far.
+    """
+
+    host: Host
+    root: Path
+    glob: Glob
+    cancel: Cancel
+    limit_s: float
+    left_out: LeftOut = Factory(LeftOut)
+
+    def __iter__(self) -> Iterator[Found]:
+        until = time.monotonic() + self.limit_s
+        base = self.root.as_posix().rstrip("/") + "/"
+        levels = self._inside("", self.glob.start, Ignores.above(self.host, self.root))
+        while levels:
+            level = levels[-1]
+            entry = next(level.entries, None)
+            if entry is None:
+                levels.pop()
+                continue
+            path = level.prefix + entry.name
+            matches, state = self._wanted(level, entry, base + path)
+            if matches:
+                yield Found(path, entry)
+            if state:
+                self.cancel.check()
+                if time.monotonic() > until:
+                    self.left_out.late = True
+                    return
+                levels.extend(self._inside(path + "/", state, level.ignores))
+
+    def _inside(self, prefix: str, state: State, ignores: Ignores) -> list[_Level]:
+        """The directory as a level; nothing if it cannot be read."""
+        directory = self.root / prefix
+        try:
+            entries = self.host.scan(directory)
+        except OSError:
+            self.left_out.unreadable += 1
+            return []
+        names = {entry.name for entry in entries}
+        entries.sort(key=lambda entry: entry.name)
+        return [_Level(prefix, iter(entries), state, ignores.inside(directory, names))]
+
+    def _wanted(self, level: _Level, entry: Entry, path: str) -> tuple[bool, State]:
+        """Whether an entry matches, and the state to go into it with; counts what is left out."""
+        directory = entry.kind == "directory"
+        matches, state = self.glob.step(level.state, entry.name)
+        state = state if directory else State()
+        if not matches and not state:
+            self.left_out.hidden += self._is_hidden(level, entry)
+        elif level.ignores.match(path, directory=directory):
+            self.left_out.ignored += 1
+            return False, State()
+        return matches, state
+
+    def _is_hidden(self, level: _Level, entry: Entry) -> bool:
+        """Whether only its leading dot keeps an entry from being wanted."""
+        if not entry.name.startswith(".") or entry.name == ".git":
+            return False
+        matches, state = self.glob.step(level.state, entry.name, hidden_too=True)
+        return matches or (entry.kind == "directory" and bool(state))

@@ -6,7 +6,12 @@ import codecs
 import re
 from contextlib import suppress
 from email.message import Message
-from urllib.parse import urljoin
+from typing import TYPE_CHECKING
+
+from .markup import plain_page
+
+if TYPE_CHECKING:
+    from bs4 import Tag
 
 __all__ = ["SNIFF_BYTES", "decoded", "is_html", "is_text", "media_type", "to_markdown"]
 
@@ -21,6 +26,8 @@ _META = re.compile(
     re.IGNORECASE,
 )
 _META_BYTES = 4096
+_MARKUP_SHARE = 3
+"""A page's plain HTML is hardly longer than so many times its Markdown."""
 SNIFF_BYTES = 1024
 _TEXT_TYPES = re.compile(
     r"text/.*|.*\+(json|xml|yaml)|application/(.*json.*|.*xml.*|.*javascript|ecmascript|yaml|x-yaml|"
@@ -55,8 +62,6 @@ _ALIASES = {
 }
 """Who writes these names means this (the Encoding Standard, section 4.2)."""
 
-_UNSEEN = ("script", "style", "noscript", "template", "svg", "iframe", "head")
-
 
 def media_type(content_type: str) -> tuple[str, str]:
     """The type, in lower case, and the charset that a Content-Type names, or ""."""
@@ -86,7 +91,7 @@ def is_html(kind: str, start: bytes) -> bool:
 
 
 def decoded(data: bytes, charset: str) -> str:
-    """The text: by its byte order mark, the charset of the header, what it says of itself, a guess."""
+    """The text: by its byte order mark, the header's charset, its own word, or a guess."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return data.decode(encoding, "replace").removeprefix("\ufeff")
@@ -100,31 +105,39 @@ def decoded(data: bytes, charset: str) -> str:
     return data.decode("cp1252", "replace")
 
 
-def to_markdown(html: str, base: str) -> str:
-    """A page as Markdown: its title, its text, its links as whole URLs."""
+def to_markdown(html: str, base: str, limit: int) -> tuple[str, bool]:
+    """A page as Markdown (its title, its text, its links whole), and whether it is cut off.
+
+    Parameters:
+        base: the page's URL.
+        limit: characters of text after which it is cut off.
+    """
     from bs4 import BeautifulSoup
     from markdownify import MarkdownConverter
 
-    soup = BeautifulSoup(html, "html.parser")
-    title = soup.title.get_text(" ", strip=True) if soup.title else ""
-    for element in soup.find_all(_UNSEEN):
-        element.decompose()
-    for element in soup.find_all("a", href=True):
-        element["href"] = _whole(base, str(element["href"]))
-    for element in soup.find_all("img"):
-        if str(element.get("src", "")).startswith("data:"):
-            element.decompose()
-    try:
-        text = MarkdownConverter(heading_style="ATX", bullets="-").convert_soup(soup)
-    except RecursionError:  # nested too deeply to be rendered
-        text = soup.get_text("\n", strip=True)
+    page = plain_page(html, base, _MARKUP_SHARE * limit)
+    converter = MarkdownConverter(
+        heading_style="ATX",
+        bullets="-",
+        escape_asterisks=False,
+        escape_underscores=False,
+        code_language_callback=_code_language,
+    )
+    text = converter.convert_soup(BeautifulSoup(page.html, "html.parser"))
     text = re.sub(r"[ \t]+\n", "\n", text)
     text = re.sub(r"\n{3,}", "\n\n", text).strip()
-    return f"# {title}\n\n{text}" if title and not text.startswith(f"# {title}") else text
+    if page.title and not text.startswith(f"# {page.title}\n"):
+        text = f"# {page.title}\n\n{text}"
+    return text, page.cut
 
 
-def _whole(base: str, link: str) -> str:
-    try:
-        return urljoin(base, link)
-    except ValueError:
-        return link
+def _code_language(element: Tag) -> str:
+    """The language of a `pre`, as highlighters write it into a class."""
+    inner = element.find("code")
+    classes = [
+        name
+        for each in (element, inner)
+        if each is not None
+        for name in each.get_attribute_list("class")
+    ]
+    return next((str(name)[9:] for name in classes if str(name).startswith("language-")), "")

@@ -53,7 +53,7 @@ class Line:
         self._cut = False
 
     def take(self, connected: socket.socket) -> None:
-        """This is the connection now; it ends at once if the line was cut before."""
+        """The connection is this one now; it ends at once if the line was cut before."""
         self._socket = connected
         if self._cut:
             self.cut()
@@ -136,7 +136,8 @@ class Response:
         try:
             yield from _unpacked(self._pieces(), self.headers.get("Content-Encoding", ""))
         except (OSError, http.client.HTTPException, zlib.error) as error:
-            raise ToolFailure(f"the answer broke off: {error or type(error).__name__}") from error
+            what = str(error) or type(error).__name__
+            raise ToolFailure(f"the answer broke off: {what}") from error
 
     def close(self) -> None:
         """The rest is not wanted."""

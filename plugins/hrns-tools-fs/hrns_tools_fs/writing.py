@@ -189,5 +189,5 @@ def _encoded(place: Place, decoded: Decoded) -> bytes:
     except UnicodeEncodeError as error:
         character = decoded.text[error.start]
         raise ToolFailure(
-            f"{place.shown} is {decoded.encoding} and cannot hold {character!r}; nothing was written"
+            f"{place.shown} is {decoded.encoding}, which has no {character!r}; nothing was written"
         ) from error

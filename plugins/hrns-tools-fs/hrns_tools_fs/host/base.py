@@ -129,6 +129,10 @@ class Host(Protocol):
         """Where a program lies, or None."""
         ...
 
+    def python(self) -> str | None:
+        """A Python there that has this distribution, or None."""
+        ...
+
     def start(self, command: str | Sequence[str], cwd: Path) -> Command:
         """Start a shell's command line, or a program with its arguments; no input, no terminal."""
         ...

@@ -1,4 +1,4 @@
-"""This machine as a `Host`."""
+"""The machine that this runs on, as a `Host`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import stat
+import sys
 import tempfile
 import threading
 from collections import Counter
@@ -105,8 +106,12 @@ class LocalHost:
         publish_over(target, data, check)
 
     def program(self, name: str) -> str | None:
-        """Where a program lies, or None."""
-        return shutil.which(name)
+        """Where a program lies: on PATH, or beside this Python, where packages bring theirs."""
+        return shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent))
+
+    def python(self) -> str | None:
+        """The Python that runs this."""
+        return sys.executable or None
 
     def start(self, command: str | Sequence[str], cwd: Path) -> Command:
         """Start a shell's command line, or a program with its arguments; no input, no terminal."""

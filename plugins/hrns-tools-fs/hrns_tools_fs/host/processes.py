@@ -14,7 +14,6 @@ import os
 import secrets
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -110,7 +109,7 @@ class _PosixCommand:
                 os.kill(pid, number)
 
     def _living(self) -> Iterator[int]:
-        if sys.platform == "linux":
+        if Path("/proc/self/environ").exists():
             return _marked_or_in_group(f"{_MARK}={self._mark}".encode(), self._process.pid)
         return _in_group(self._process.pid)
 
