@@ -49,9 +49,12 @@ from .context import SessionContext, ToolContext
 from .errors import ArgumentFault, BrokenStream, Cancelled, HrnsError, ProviderError, UsageError
 from .messages import (
     AssistantMessage,
+    Diff,
+    Display,
     Image,
     Message,
     Origin,
+    Terminal,
     Text,
     ToolCall,
     ToolMessage,
@@ -420,7 +423,7 @@ class Loop:
             yield ToolCallErrorChunk(call.id, call.name, call.arguments, done.text, done.result)
             return
         ready = self._prepared(run, call, *checked)
-        title = ready.prepared.title if isinstance(ready, _Ready) else ""
+        title = self._clean(ready.prepared.title) if isinstance(ready, _Ready) else ""
         yield ToolCallStartChunk(call.id, call.name, call.arguments, title)
         answered = ready if isinstance(ready, ToolResult) else self._denied(run, ready)
         if answered is not None:
@@ -554,7 +557,12 @@ class Loop:
         content = tuple(self._clean_part(part) for part in result.content)
         structured = result.structured and self._clean(result.structured)
         result = evolve(
-            result, call_id=call.id, name=call.name, content=content, structured=structured
+            result,
+            call_id=call.id,
+            name=call.name,
+            content=content,
+            structured=structured,
+            display=self._clean_display(result.display),
         )
         if not run.brought_something_new(call, result) and run.stale >= self.limits.repeats:
             warning = Text(
@@ -569,6 +577,15 @@ class Loop:
 
     def _clean(self, text: str) -> str:
         return self._redact(text) if self._redact else text
+
+    def _clean_display(self, display: Display | None) -> Display | None:
+        match display:
+            case Terminal(command, output):
+                return evolve(display, command=self._clean(command), output=self._clean(output))
+            case Diff(_, old, new):
+                return evolve(display, old=old and self._clean(old), new=new and self._clean(new))
+            case None:
+                return None
 
     def _clean_part(self, part: Text | Image) -> Text | Image:
         if not isinstance(part, Text):

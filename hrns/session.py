@@ -12,6 +12,7 @@ import os
 import uuid
 from collections.abc import Callable, Generator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,8 +39,9 @@ from .permissions import (
 )
 from .plugins import Owned, PluginInfo, Plugins, first_owners
 from .providers.base import ModelInfo, ModelOptions, Provider
-from .records import PromptSection, ProviderKind, Skill
+from .records import PromptSection, ProviderKind, Skill, SlashCommand
 from .redact import redactor_for
+from .retry import RetryPolicy
 from .tools import NAME_PATTERN, Tool
 from .transcript import with_system
 
@@ -260,6 +262,23 @@ class Session:
         self._sinks = plugins.collect_callables("hrns_chunk_sinks", context=context)
 
     @property
+    def config(self) -> Config:
+        """The configuration as it is now."""
+        return self._config
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """Where keys are looked up."""
+        return self._environ
+
+    @cached_property
+    def commands(self) -> tuple[SlashCommand, ...]:
+        """The commands of the interactive prompt, collected when they are first asked for."""
+        owned = self.plugins.collect("hrns_slash_commands", SlashCommand, context=self.context)
+        first = first_owners(self.plugins, "slash command", owned, lambda command: command.name)
+        return tuple(each.record for each in first)
+
+    @property
     def model(self) -> str:
         """The model that is asked."""
         return self.entry.model
@@ -373,6 +392,11 @@ class Session:
         self.messages = with_system(self.messages, self.system_prompt())
         return self.agent
 
+    def use_config(self, config: Config) -> None:
+        """Look up providers, and secrets to redact, in a configuration that was saved."""
+        self._config = config
+        self._redact = redactor_for(config, self._environ)
+
     def use_provider(self, entry: ProviderConfig, config: Config | None = None) -> None:
         """Go on with another provider and its model; the conversation is kept.
 
@@ -384,14 +408,14 @@ class Session:
         """
         provider = build_provider(self.plugins, entry, self._environ)
         if config is not None:
-            self._config = config
-            self._redact = redactor_for(config, self._environ)
+            self.use_config(config)
         self._provider, self.entry = provider, entry
         self._loop = self._make_loop()
 
     def use_model(self, model: str) -> None:
         """Go on with another model of the same provider."""
         self.entry = evolve(self.entry, model=model)
+        self._loop = self._make_loop()
 
     def find_provider(self, name: str) -> ProviderConfig:
         """The provider of that name in the configuration as it is now.
@@ -431,17 +455,17 @@ class Session:
         self.close()
 
     def _make_loop(self) -> Loop:
-        options = self._options or ModelOptions()
-        extra = {**self.entry.options_for(self.entry.model), **options.extra}
+        defaults = self.entry.options_for(self.entry.model)
         return Loop(
             self._provider,
             self.offered,
-            options=evolve(options, extra=extra),
+            options=(self._options or ModelOptions()).with_defaults(defaults),
             policies=self._policies,
             ask=self._ask and self._remembering(self._ask),
             request_editors=self._editors,
             tool_wrappers=self._wrappers,
             limits=self._limits,
+            retry=_retry(self._config),
             take_back=self._take_back,
             context=self.context,
             redact=self._clean,
@@ -458,6 +482,11 @@ class Session:
             return answer
 
         return put
+
+
+def _retry(config: Config) -> RetryPolicy:
+    retries = config.limits.retries
+    return RetryPolicy() if retries is None else RetryPolicy(retries=retries)
 
 
 def _config_rules(config: Config) -> list[Rule]:

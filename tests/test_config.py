@@ -103,7 +103,7 @@ def test_whole_file_is_read(load: Load, path: Path) -> None:
             "currentAgent": "Planner",
             "permissions": {"mode": "plan", "allow": ["a"], "ask": ["b"], "deny": ["c"]},
             "plugins": {"disabled": ["noisy"]},
-            "limits": {"turns": 5, "seconds": 1.5, "tokens": 1000},
+            "limits": {"turns": 5, "seconds": 1.5, "tokens": 1000, "retries": 0},
             "webFetch": {"allow": ["intranet.example"]},
             "options": {"max_tokens": 100},
             "log": "/tmp/chunks.jsonl",  # noqa: S108
@@ -134,7 +134,7 @@ def test_whole_file_is_read(load: Load, path: Path) -> None:
         current_agent="Planner",
         permissions=PermissionsConfig("plan", ("a",), ("b",), ("c",)),
         plugins=PluginsConfig(("noisy",)),
-        limits=LimitsConfig(5, 1.5, 1000),
+        limits=LimitsConfig(5, 1.5, 1000, 0),
         web_fetch=WebFetchConfig(("intranet.example",)),
         options={"max_tokens": 100},
         log="/tmp/chunks.jsonl",  # noqa: S108

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -94,7 +95,7 @@ def test_distributions_share_one_version_and_need_each_other_within_it() -> None
         assert document["tool"]["hatch"]["version"]["path"].endswith("hrns/_version.py"), path
         needs = [
             *document["project"]["dependencies"],
-            *sum(document["project"].get("optional-dependencies", {}).values(), []),
+            *chain(*document["project"].get("optional-dependencies", {}).values()),
         ]
         for need in needs:
             if need.startswith("hrns"):

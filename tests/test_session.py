@@ -17,6 +17,7 @@ from hrns.errors import ConfigError, UsageError
 from hrns.messages import SystemMessage, ToolMessage, ToolResult, UserMessage
 from hrns.permissions import Answer, Question, Rule
 from hrns.plugins import Plugins
+from hrns.providers.base import ModelOptions
 from hrns.records import PromptSection, ProviderKind, Skill
 from hrns.session import BASE_PROMPT, Session, choose_agent, open_session
 from hrns.testing import Call, Reply, Say, ScriptedProvider
@@ -453,10 +454,10 @@ def test_other_provider_and_model_keep_the_conversation() -> None:
 
 
 def test_options_of_the_provider_are_sent() -> None:
-    entry = ProviderConfig("p", api="scripted", model="m", options={"seed": 7})
+    entry = ProviderConfig("p", api="scripted", model="m", options={"seed": 7, "top_k": 3})
     session = make([Say("a")], entry=entry)
     list(session.send("x"))
-    assert requests(session)[0].options.extra == {"seed": 7}
+    assert requests(session)[0].options == ModelOptions(seed=7, extra={"top_k": 3})
 
 
 def test_interrupted_turn_keeps_the_message_and_the_session_goes_on() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 
 from ..cancel import Cancel
@@ -48,15 +50,18 @@ def _is_terminal() -> bool:
 def _piped(cancel: Cancel) -> str:
     """Standard input to its end, undecodable bytes replaced.
 
-    It is read in a thread: a signal handler that raises nothing does not end a blocked read.
+    It is read in a thread: a signal handler that raises nothing does not end a blocked read. And
+    it is read past `sys.stdin`, whose lock that thread would hold while the program ends.
     """
     bell: SimpleQueue[bytes] = SimpleQueue()
+    descriptor = sys.stdin.fileno()
 
     def read() -> None:
-        try:
-            bell.put(sys.stdin.buffer.read())
-        except (OSError, ValueError):
-            bell.put(b"")
+        pieces = []
+        with suppress(OSError):
+            while piece := os.read(descriptor, 1 << 16):
+                pieces.append(piece)
+        bell.put(b"".join(pieces))
 
     threading.Thread(target=read, name="hrns stdin", daemon=True).start()
     with cancel.waker(lambda: bell.put(b"")):

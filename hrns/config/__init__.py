@@ -21,6 +21,7 @@ from .choose import (
     EnvironmentProvider,
     choose_provider,
     find_provider,
+    known_providers,
 )
 from .keys import (
     KeyPath,
@@ -66,6 +67,7 @@ __all__ = [
     "edit_config",
     "find_provider",
     "get_value",
+    "known_providers",
     "load_config",
     "load_project_config",
     "looks_secret",

@@ -19,6 +19,7 @@ __all__ = [
     "EnvironmentProvider",
     "choose_provider",
     "find_provider",
+    "known_providers",
 ]
 
 DEMO = ProviderConfig("demo", model="demo", api="demo")
@@ -143,7 +144,7 @@ def _found(config: Config, name: str, environ: Mapping[str, str]) -> ProviderCon
 
 
 def _named(config: Config, name: str, environ: Mapping[str, str]) -> ProviderConfig:
-    known = _known(config, environ)
+    known = known_providers(config, environ)
     if name in known:
         return known[name]
     for candidate in ENVIRONMENT_PROVIDERS:
@@ -156,7 +157,7 @@ def _named(config: Config, name: str, environ: Mapping[str, str]) -> ProviderCon
 
 
 def _current(config: Config, environ: Mapping[str, str]) -> ProviderConfig:
-    known = _known(config, environ)
+    known = known_providers(config, environ)
     if config.current_provider in known:
         return known[config.current_provider]
     raise ConfigError(
@@ -167,7 +168,7 @@ def _current(config: Config, environ: Mapping[str, str]) -> ProviderConfig:
     )
 
 
-def _known(config: Config, environ: Mapping[str, str]) -> dict[str, ProviderConfig]:
+def known_providers(config: Config, environ: Mapping[str, str]) -> dict[str, ProviderConfig]:
     """Every provider that can be named: the configured ones, before those of the environment."""
     by_variable = {
         candidate.name: candidate.config(environ)

@@ -153,10 +153,10 @@ class _Entry:
     def flag(self, name: str) -> bool:
         return cast("bool", self.field(name, bool, default=False))
 
-    def count(self, name: str) -> int | None:
+    def count(self, name: str, least: int = 1) -> int | None:
         number = self.field(name, int, None)
-        if number is not None and number < 1:
-            self.refuse(name, "must be 1 or more")
+        if number is not None and number < least:
+            self.refuse(name, f"must be {least} or more")
         return cast("int | None", number)
 
     def seconds(self, name: str) -> float | None:
@@ -246,7 +246,12 @@ def _permissions(entry: _Entry) -> PermissionsConfig:
 
 
 def _limits(entry: _Entry) -> LimitsConfig:
-    return LimitsConfig(entry.count("turns"), entry.seconds("seconds"), entry.count("tokens"))
+    return LimitsConfig(
+        entry.count("turns"),
+        entry.seconds("seconds"),
+        entry.count("tokens"),
+        entry.count("retries", least=0),
+    )
 
 
 def _public(root: _Entry) -> dict[str, Any]:

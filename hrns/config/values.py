@@ -198,11 +198,15 @@ class PluginsConfig:
 
 @frozen
 class LimitsConfig:
-    """Limits of one run: model turns, seconds of wall time, tokens; None if nothing is said."""
+    """Limits of one run: model turns, seconds of wall time, tokens; None if nothing is said.
+
+    `retries` says how often a failed request is made again, 0 for never.
+    """
 
     turns: int | None = None
     seconds: float | None = None
     tokens: int | None = None
+    retries: int | None = None
 
 
 @frozen

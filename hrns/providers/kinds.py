@@ -13,6 +13,19 @@ if TYPE_CHECKING:
 __all__ = ["BUILT_IN"]
 
 
+def _over_http(entry: ProviderConfig) -> Provider:
+    from .http import build
+
+    return build(
+        url=entry.url,
+        key=entry.key,
+        api=entry.api,
+        headers=entry.headers,
+        skip_verify=entry.skip_verify,
+        ca_file=entry.ca_file,
+    )
+
+
 def _demo(_entry: ProviderConfig) -> Provider:
     from .demo import DemoProvider
 
@@ -20,5 +33,9 @@ def _demo(_entry: ProviderConfig) -> Provider:
 
 
 BUILT_IN = (
+    ProviderKind("openai-chat", _over_http, description="OpenAI chat completions, and compatible"),
+    ProviderKind("openai-responses", _over_http, description="OpenAI responses"),
+    ProviderKind("anthropic", _over_http, description="Anthropic messages"),
+    ProviderKind("ollama", _over_http, description="Ollama's own API"),
     ProviderKind("demo", _demo, description="a stand-in without a model, network or key"),
 )
