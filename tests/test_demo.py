@@ -300,6 +300,7 @@ lined
 ####### seven
    ### Deep `code`
 #hash
+
 Also top
 ===
 """
@@ -351,7 +352,7 @@ def test_headings_are_those_of_markdown() -> None:
             ReadFile("a.md"),
             MARKDOWN,
             (
-                "`a.md` has 23 lines and 35 words. Its title is `Top`. It begins:\n\n"
+                "`a.md` has 24 lines and 35 words. Its title is `Top`. It begins:\n\n"
                 "> One line of prose, and another.\n\nIt has 1 section: Under lined."
             ),
         ),
