@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import platform
+import re
+import shlex
 import subprocess
 import sys
 import threading
@@ -414,7 +416,7 @@ def test_answers_about_a_file_are_counted_from_its_text(
         (
             ReadFile("a"),
             ToolResult("ERROR: read_file: a: there is no such file", "error"),
-            "I could not read `a`: a: there is no such file.",
+            "I could not read `a`: there is no such file.",
         ),
         (
             ReadFile("a"),
@@ -591,9 +593,7 @@ def test_tool_that_is_not_offered_is_not_called() -> None:
     )
     some = ask([run], tools=ALL_TOOLS[:1])
     assert some.calls == ()
-    assert some.text.startswith(
-        "I cannot run `x`: the tool `run_command` is not on offer. The agent"
-    )
+    assert some.text.startswith("I cannot run `x`: the tool `run_command` is not on offer. Perhaps")
     assert ask([run], options=ModelOptions(tool_choice="none")).text == bare.text
 
 
@@ -702,7 +702,7 @@ def test_demo_works_on_real_files(tmp_path: Path) -> None:
             "Say what to replace with what in it."
         ),
         (
-            "I could not read `nothing.md`: nothing.md: there is no such file.\n\n"
+            "I could not read `nothing.md`: there is no such file.\n\n"
             "I stopped there and did not run `echo no`."
         ),
         "`echo one; exit 3` printed:\n\n```\none\n```\n\nIts exit status was 3.",
@@ -712,3 +712,20 @@ def test_demo_works_on_real_files(tmp_path: Path) -> None:
         ),
     ]
     assert (tmp_path / "notes.txt").read_text() == "bar and bar"
+
+
+DOCS = Path(__file__).parents[1] / "docs" / "demo.md"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the page sets its files up with sh")
+def test_examples_in_the_documentation_are_real(tmp_path: Path) -> None:
+    page = DOCS.read_text(encoding="utf-8")
+    setup = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    subprocess.run(["sh", "-ec", setup[0]], cwd=tmp_path, check=True)
+    examples = re.findall(
+        r"````console\n\$ hrns exec --provider demo (.*?)\n(.*?)````", page, re.DOTALL
+    )
+    said = [shlex.split(words)[0] for words, _ in examples]
+    shown = [output.strip().removesuffix(CLOSING).strip() for _, output in examples]
+    assert len(said) >= 5
+    assert [converse(tmp_path, text) for text in said] == [[output] for output in shown]

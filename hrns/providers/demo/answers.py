@@ -72,7 +72,7 @@ def tell_missing(task: Task, offered: Sequence[str]) -> str:
     if not offered:
         return f"{lacking} {_BRINGS}"
     return (
-        f"{lacking} The agent or the mode in use may leave it out (the agent Builder does not); "
+        f"{lacking} Perhaps the agent in use has no right to it (Builder has); "
         f"if it is not installed, {_BRINGS}"
     )
 
@@ -92,7 +92,8 @@ def _tell_trouble(task: Task, result: ToolResult) -> str:
 def _reason(task: Task, text: str) -> str:
     """What a tool said in the first line of its failure, in the words of the request."""
     reason = text.partition("\n")[0]
-    for prefix in ("ERROR:", "this call was denied:", f"{task.tool}:"):
+    subject = next(iter(task.arguments.values()))
+    for prefix in ("ERROR:", "this call was denied:", f"{task.tool}:", f"{subject}:"):
         reason = reason.removeprefix(prefix).strip()
     if isinstance(task, WriteFile) and "oldString is empty" in reason:
         return "there is such a file already. Say what to replace with what in it"
