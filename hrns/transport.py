@@ -38,10 +38,13 @@ KEEP_ALIVE_S = 60.0
 
 def place(url: str) -> str:
     """The host and port of a URL, for messages: `host`, `host:8080`, `[::1]:8080`."""
-    parts = urlsplit(url)
-    host = parts.hostname or "?"
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "?", parts.port
+    except ValueError:
+        return "?"
     name = f"[{host}]" if ":" in host else host
-    return f"{name}:{parts.port}" if parts.port else name
+    return f"{name}:{port}" if port else name
 
 
 def proxy_for(url: str) -> str | None:

@@ -14,6 +14,8 @@ from .sse import LIMIT_BYTES, Event, EventReader
 
 __all__ = ["CallIds", "EventDecoder", "HalfCharacters"]
 
+_BOM = b"\xef\xbb\xbf"
+
 
 class EventDecoder:
     """Reads a reply that comes as server-sent events, or as one JSON body all the same.
@@ -125,7 +127,7 @@ class EventDecoder:
             self._keep(data)
             return b""
         data = self._head + data
-        start = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+        start = b"" if _BOM.startswith(data) else data.removeprefix(_BOM).lstrip()[:1]
         if start in (b"{", b"["):
             self._keep(data)
         elif start:
@@ -142,7 +144,7 @@ class EventDecoder:
 
     def _read_whole(self, data: bytes) -> list[Delta]:
         try:
-            value = loads(data.removeprefix(b"\xef\xbb\xbf"))
+            value = loads(data.removeprefix(_BOM))
         except ValueError as error:
             raise BrokenStream(f"the reply is cut off, or is not JSON: {error}") from error
         return self.read(value)

@@ -32,6 +32,9 @@ APIS = ("openai-chat", "openai-responses", "anthropic", "ollama")
 GRACE_S = 1.0
 """How long the end of a stream is waited for when the reply is complete: usage may still come."""
 
+_CHANGES = 8
+"""How often a request is written differently before a refusal is final."""
+
 _ERROR_LIMIT_BYTES = 64 * 1024
 _LIST_LIMIT_BYTES = 16 * 1024 * 1024
 _ERROR_WAIT_S = 10.0
@@ -118,7 +121,7 @@ class HttpProvider:
         """
         response = self._open(self.codec.models_request(), Cancel())
         try:
-            if response.status != 200:
+            if not _is_reply(response):
                 raise self._refusal(response)
             return self.codec.read_models(response.read(_LIST_LIMIT_BYTES))
         except ProviderError as error:
@@ -132,18 +135,19 @@ class HttpProvider:
 
     def _answer(self, request: ModelRequest, cancel: Cancel, notices: list[Delta]) -> Response:
         """A response whose body is a reply. What was changed to get it is told in `notices`."""
-        while True:
+        for change in range(_CHANGES + 1):
             response = self._open(self.codec.encode(request, endpoint=self.endpoint), cancel)
-            if response.status == 200 and not _is_page(response):
-                return response
+            if _is_reply(response):
+                break
             try:
                 refusal = self._refusal(response)
             finally:
                 response.close()
-            change = self.codec.adapt(refusal, request)
-            if change is None:
+            said = self.codec.adapt(refusal, request) if change < _CHANGES else None
+            if said is None:
                 raise self._without_key(refusal)
-            notices.append(ProviderNotice(f"{response.place}: {change}."))
+            notices.append(ProviderNotice(f"{response.place}: {said}."))
+        return response
 
     def _open(self, request: HttpRequest, cancel: Cancel) -> Response:
         return self._transport.open(
@@ -196,6 +200,10 @@ _HINTS = {
     404: "Look at the model's name, and at the base URL: most end in /v1.",
     405: "Look at the base URL: most end in /v1.",
 }
+
+
+def _is_reply(response: Response) -> bool:
+    return response.status == 200 and not _is_page(response)
 
 
 def _is_page(response: Response) -> bool:

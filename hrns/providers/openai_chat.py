@@ -355,12 +355,13 @@ def read_model_list(body: bytes) -> list[ModelInfo]:
         value = loads(body)
     except ValueError as error:
         raise BrokenStream(f"the list of models is not JSON: {error}") from error
-    entries = value.get("data") or value.get("models") if isinstance(value, dict) else value
-    if not isinstance(entries, list):
+    if isinstance(value, dict):
+        value = value.get("data", value.get("models"))
+    if not isinstance(value, list):
         raise BrokenStream("the answer is no list of models")
     return [
         ModelInfo(str(entry["id"]), _context_window(entry))
-        for entry in entries
+        for entry in value
         if isinstance(entry, dict) and entry.get("id")
     ]
 

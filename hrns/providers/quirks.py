@@ -87,6 +87,7 @@ def _lesson(
     return re.compile(pattern, re.IGNORECASE | re.DOTALL), change, said
 
 
+_REPLY_FIELDS = r"(\breasoning(_content|_details|_text)?\b|\bmessages?\b|\bassistant\b|extra_content|tool_calls)"
 _LIMIT_LESSONS = (
     _lesson(
         r"max_completion_tokens.{0,40} instead",
@@ -94,8 +95,8 @@ _LIMIT_LESSONS = (
         "the server wants max_completion_tokens in place of max_tokens: it gets that",
     ),
     _lesson(
-        r"(unknown|unrecognized|unsupported|extra|unexpected|not permitted).{0,80}"
-        r"max_completion_tokens|max_completion_tokens.{0,80}(not|extra|unsupported)",
+        r"^(?!.*instead).*(unknown|unrecognized|unsupported|extra|unexpected|not permitted).{0,80}"
+        r"max_completion_tokens|^(?!.*instead).*max_completion_tokens.{0,80}(not|extra|unsupported)",
         lambda quirks: evolve(quirks, limit_field="max_tokens"),
         "the server does not know max_completion_tokens: it gets max_tokens",
     ),
@@ -126,8 +127,7 @@ _LESSONS = (
     ),
     _lesson(
         r"(unsupported|unknown|unrecognized|unexpected|extra|not (permitted|allowed|supported)"
-        r"|additional propert).{0,120}(reasoning|messages?\b|assistant|extra_content|tool_calls)"
-        r"|(reasoning\w*|messages?\b|assistant|extra_content|tool_calls).{0,120}"
+        r"|additional propert).{0,120}" + _REPLY_FIELDS + r"|" + _REPLY_FIELDS + r".{0,120}"
         r"(unsupported|unknown|unrecognized|unexpected|extra|not (permitted|allowed|supported))",
         lambda quirks: evolve(quirks, native=False),
         "the server refuses fields of its own replies: they do not go back any more",

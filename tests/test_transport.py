@@ -1,0 +1,540 @@
+"""Bytes to real servers on the loopback and back, and every way in which that fails."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from hrns.cancel import Cancel
+from hrns.errors import BrokenStream, Cancelled, ConfigError, ProviderError, Unreachable
+from hrns.testing import Answer, Cut, LoopbackServer, Raw, Wait
+from hrns.transport import Response, Transport, place, proxy_for
+
+PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+
+
+@pytest.fixture(autouse=True)
+def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in PROXY_NAMES:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.fixture
+def transport() -> Iterator[Transport]:
+    transport = Transport(connect_s=2, idle_s=2)
+    yield transport
+    transport.close()
+
+
+def whole(response: Response) -> bytes:
+    body = b"".join(response.blocks())
+    response.close()
+    return body
+
+
+@contextmanager
+def soon(seconds: float = 0.9) -> Iterator[None]:
+    started = time.monotonic()
+    yield
+    assert time.monotonic() - started < seconds
+
+
+def test_request_and_response_arrive_whole(transport: Transport) -> None:
+    answer = Answer([b"one", b"two"], status=201, headers=[("X-A", "1"), ("X-A", "2")])
+    with LoopbackServer(answer) as server:
+        response = transport.open(
+            "POST", f"{server.url}/path?q=1", headers=[("X-Own", "yes")], body=b"body"
+        )
+        assert (response.status, response.headers["x-a"]) == (201, "1, 2")
+        assert response.place == f"127.0.0.1:{server.port}"
+        assert whole(response) == b"onetwo"
+        (request,) = server.requests
+        assert (request.method, request.path, request.body) == ("POST", "/path?q=1", b"body")
+        assert request.headers["x-own"] == "yes"
+        assert request.headers["accept-encoding"] == "identity"
+
+
+def test_connection_is_kept_when_the_body_was_read(transport: Transport) -> None:
+    with LoopbackServer(Answer(b"x")) as server:
+        for _ in range(3):
+            whole(transport.open("GET", server.url))
+        assert [request.connection for request in server.requests] == [1, 1, 1]
+
+
+def test_connection_is_dropped_when_the_body_was_left_unread(transport: Transport) -> None:
+    with LoopbackServer(Answer([b"x" * 100, Wait(0.2), b"y"])) as server:
+        transport.open("GET", server.url).close()
+        whole(transport.open("GET", server.url))
+        assert [request.connection for request in server.requests] == [1, 2]
+
+
+def test_two_responses_at_once_have_a_connection_each(transport: Transport) -> None:
+    with LoopbackServer(lambda request: request.path.encode()) as server:
+        first = transport.open("GET", f"{server.url}/1")
+        second = transport.open("GET", f"{server.url}/2")
+        assert (whole(second), whole(first)) == (b"/2", b"/1")
+        assert {request.connection for request in server.requests} == {1, 2}
+
+
+def test_connection_that_the_server_gave_up_is_replaced_unseen(transport: Transport) -> None:
+    # the head comes and the connection goes: the second request on it gets no answer at all
+    with LoopbackServer([Answer(b"1"), Raw([Cut()]), Answer(b"2")]) as server:
+        assert whole(transport.open("POST", server.url, body=b"a")) == b"1"
+        assert whole(transport.open("POST", server.url, body=b"b")) == b"2"
+        assert [request.body for request in server.requests] == [b"a", b"b", b"b"]
+
+
+def test_compressed_body_is_read_although_none_was_asked_for(transport: Transport) -> None:
+    packed = gzip.compress(b"plain" * 100)
+    with LoopbackServer(
+        Answer([packed[:30], packed[30:]], headers={"Content-Encoding": "gzip"})
+    ) as s:
+        assert whole(transport.open("GET", s.url)) == b"plain" * 100
+
+
+def test_broken_compression_is_a_broken_stream(transport: Transport) -> None:
+    with LoopbackServer(Answer(b"no gzip", headers={"Content-Encoding": "gzip"})) as server:
+        response = transport.open("GET", server.url)
+        with pytest.raises(BrokenStream, match="compression"):
+            whole(response)
+
+
+def test_body_longer_than_the_limit_is_cut(transport: Transport) -> None:
+    with LoopbackServer(Answer([b"x" * 1000] * 100)) as server:
+        response = transport.open("GET", server.url)
+        assert response.read(1500) == b"x" * 1500
+        response.close()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer([b"some", Cut()]),
+        Answer([b"some", Cut(reset=True)]),
+        Answer([b"some", Cut(), b"more"], framing="length"),
+        Raw([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nsome\r\nzz\r\n"]),
+    ],
+)
+def test_body_that_is_cut_off_is_a_broken_stream(transport: Transport, answer: Answer) -> None:
+    with LoopbackServer(answer) as server:
+        blocks = transport.open("GET", server.url).blocks()
+        assert next(blocks) == b"some"
+        with pytest.raises(BrokenStream, match=r"^127\.0\.0\.1:\d+ broke off in the middle"):
+            next(blocks)
+
+
+def test_silence_inside_a_body_ends_after_the_idle_time() -> None:
+    transport = Transport(idle_s=0.2)
+    with LoopbackServer(Answer([b"some", Wait()])) as server:
+        response = transport.open("GET", server.url)
+        with (
+            soon(),
+            pytest.raises(BrokenStream, match=r"silent .* for 0\.2 s"),
+        ):
+            whole(response)
+    transport.close()
+
+
+def test_silence_before_the_response_ends_after_the_idle_time() -> None:
+    transport = Transport(idle_s=0.2)
+    with (
+        LoopbackServer(Raw([Wait()])) as server,
+        soon(),
+        pytest.raises(Unreachable, match=r"did not answer within 0\.2 s"),
+    ):
+        transport.open("GET", server.url)
+
+
+def test_bytes_within_the_idle_time_keep_a_slow_body_alive() -> None:
+    transport = Transport(idle_s=0.5)
+    with LoopbackServer(Answer([b"a", Wait(0.3), b"b", Wait(0.3), b"c"])) as server:
+        assert whole(transport.open("GET", server.url)) == b"abc"
+    transport.close()
+
+
+def test_end_within_takes_an_open_body_as_ended(transport: Transport) -> None:
+    for framing in ("chunked", "close"):
+        with LoopbackServer(Answer([b"all", Wait()], framing=framing)) as server:
+            response = transport.open("GET", server.url)
+            response.end_within(0.1)
+            with soon():
+                assert whole(response) == b"all"
+
+
+def test_end_within_does_not_reach_the_next_user_of_the_connection(transport: Transport) -> None:
+    with LoopbackServer([Answer(b"1"), Answer([b"2", Wait(0.3), b"3"])]) as server:
+        response = transport.open("GET", server.url)
+        response.end_within(0.1)
+        assert whole(response) == b"1"
+        assert whole(transport.open("GET", server.url)) == b"23"
+        assert [request.connection for request in server.requests] == [1, 1]
+
+
+def later(action: Callable[[], object], seconds: float = 0.1) -> threading.Timer:
+    timer = threading.Timer(seconds, action)
+    timer.start()
+    return timer
+
+
+def test_cancel_wakes_a_wait_for_the_response(transport: Transport) -> None:
+    cancel = Cancel()
+    with LoopbackServer(Raw([Wait()])) as server:
+        timer = later(lambda: cancel.set("stopped"))
+        with soon(), pytest.raises(Cancelled, match="stopped"):
+            transport.open("GET", server.url, cancel=cancel)
+        timer.join()
+        assert server.wait_for(lambda s: s.aborted)
+
+
+def test_cancel_wakes_a_wait_for_the_response_on_a_kept_connection(transport: Transport) -> None:
+    cancel = Cancel()
+    with LoopbackServer([Answer(b"1"), Raw([Wait()])]) as server:
+        whole(transport.open("GET", server.url))
+        timer = later(cancel.set)
+        with soon(), pytest.raises(Cancelled):
+            transport.open("GET", server.url, cancel=cancel)
+        timer.join()
+        assert server.wait_for(lambda s: s.aborted)
+
+
+@pytest.mark.parametrize("framing", ["chunked", "length", "close"])
+def test_cancel_wakes_a_blocked_read(transport: Transport, framing: str) -> None:
+    cancel = Cancel()
+    with LoopbackServer(Answer([b"some", Wait(), b"more"], framing=framing)) as server:  # type: ignore[arg-type]
+        response = transport.open("GET", server.url, cancel=cancel)
+        timer = later(cancel.set)
+        with soon(), pytest.raises(Cancelled):
+            whole(response)
+        timer.join()
+        response.close()
+        assert server.wait_for(lambda s: s.aborted)
+
+
+def test_cancel_between_two_blocks_stops_the_next(transport: Transport) -> None:
+    cancel = Cancel()
+    with LoopbackServer(Answer([b"some", Wait(0.05), b"more"])) as server:
+        blocks = transport.open("GET", server.url, cancel=cancel).blocks()
+        assert next(blocks) == b"some"
+        cancel.set()
+        with pytest.raises(Cancelled):
+            next(blocks)
+
+
+def test_cancel_wakes_a_connection_that_does_not_come_about(transport: Transport) -> None:
+    cancel = Cancel()
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+        port = listener.getsockname()[1]
+        fillers = [socket.socket() for _ in range(4)]
+        for filler in fillers:  # the backlog is full: a further connection gets no answer
+            filler.setblocking(False)
+            filler.connect_ex(("127.0.0.1", port))
+        timer = later(cancel.set)
+        with soon(), pytest.raises(Cancelled):
+            transport.open("GET", f"http://127.0.0.1:{port}", cancel=cancel)
+        timer.join()
+        for filler in fillers:
+            filler.close()
+
+
+def test_cancelled_before_it_begins_sends_nothing(transport: Transport) -> None:
+    cancel = Cancel()
+    cancel.set()
+    with LoopbackServer(Answer(b"x")) as server:
+        with pytest.raises(Cancelled):
+            transport.open("GET", server.url, cancel=cancel)
+        assert server.requests == []
+
+
+def test_signal_wakes_the_main_thread_out_of_a_wait_and_a_read(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import signal, sys, threading, os, time\n"
+        "from hrns.cancel import Cancel\n"
+        "from hrns.errors import Cancelled\n"
+        "from hrns.transport import Transport\n"
+        "for path in ('/head', '/body'):\n"
+        "    cancel = Cancel()\n"
+        "    signal.signal(signal.SIGINT, lambda *_: cancel.set())\n"
+        "    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        "    started = time.monotonic()\n"
+        "    try:\n"
+        "        response = Transport().open('GET', sys.argv[1] + path, cancel=cancel)\n"
+        "        list(response.blocks())\n"
+        "    except Cancelled:\n"
+        "        print(path, time.monotonic() - started < 1)\n"
+    )
+    answers: dict[str, Answer | Raw] = {"/head": Raw([Wait()]), "/body": Answer([b"x", Wait()])}
+    with LoopbackServer(lambda request: answers[request.path]) as server:
+        command = [sys.executable, str(program), server.url]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+    assert done.stdout == "/head True\n/body True\n"
+
+
+def refused_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def fault_of(url: str, transport: Transport) -> ProviderError:
+    with pytest.raises(ProviderError) as caught:
+        transport.open("GET", url)
+    return caught.value
+
+
+def test_nothing_listening_says_so(transport: Transport) -> None:
+    port = refused_port()
+    error = fault_of(f"http://127.0.0.1:{port}/v1?key=secret", transport)
+    assert type(error) is Unreachable
+    assert error.message == f"127.0.0.1:{port} cannot be reached: nothing listens there"
+    assert error.hint == "Is the server running, and is the port right?"
+
+
+def test_unknown_name_says_so(transport: Transport) -> None:
+    error = fault_of("http://no-such-host.invalid/v1", transport)
+    assert type(error) is Unreachable
+    assert error.message.startswith("no-such-host.invalid cannot be reached")
+
+
+@pytest.mark.parametrize("bytes_", [b"SSH-2.0-OpenSSH\r\n", b"\x00\x01\x02", b""])
+def test_server_that_speaks_something_else_says_so(transport: Transport, bytes_: bytes) -> None:
+    with LoopbackServer(Raw([bytes_, Cut()])) as server:
+        error = fault_of(server.url, transport)
+    assert type(error) is Unreachable
+    assert "does not speak HTTP" in error.message
+
+
+def test_header_that_cannot_be_sent_is_a_fault_of_the_configuration(transport: Transport) -> None:
+    with LoopbackServer(Answer(b"x")) as server:
+        with pytest.raises(ConfigError, match="malformed"):
+            transport.open("GET", server.url, headers=[("X-Name", "käse ☃")])
+        with pytest.raises(ProviderError, match="cannot be asked"):
+            transport.open("GET", server.url, headers=[("X-Name", "a\r\nb: c")])
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `cert.pem` and `key.pem` for 127.0.0.1, which nobody has reason to trust."""
+    if not shutil.which("openssl"):
+        pytest.skip("openssl, which makes the certificate, is not there")
+    folder = tmp_path_factory.mktemp("certificate")
+    command = (
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
+        " -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem"
+    )
+    subprocess.run(command.split(), cwd=folder, capture_output=True, check=True)
+    return folder
+
+
+@pytest.fixture
+def tls(certificate: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
+    return context
+
+
+def test_certificate_that_is_not_trusted_is_refused(tls: ssl.SSLContext) -> None:
+    with LoopbackServer(Answer(b"x"), tls=tls) as server:
+        error = fault_of(server.url, Transport())
+    assert type(error) is Unreachable
+    assert not error.retryable
+    assert error.message == (
+        f"the TLS certificate of 127.0.0.1:{server.port} is not trusted: self-signed certificate"
+    )
+    assert "skipVerify" in error.hint
+
+
+def test_certificate_of_a_given_authority_is_trusted(
+    tls: ssl.SSLContext, certificate: Path
+) -> None:
+    transport = Transport(ca_file=str(certificate / "cert.pem"))
+    with LoopbackServer(Answer(b"x"), tls=tls) as server:
+        assert whole(transport.open("GET", server.url)) == b"x"
+        assert whole(transport.open("GET", server.url)) == b"x"
+    transport.close()
+
+
+def test_certificate_named_by_the_environment_is_trusted(
+    tls: ssl.SSLContext, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate / "cert.pem"))
+    transport = Transport()
+    with LoopbackServer(Answer(b"x"), tls=tls) as server:
+        assert whole(transport.open("GET", server.url)) == b"x"
+    transport.close()
+
+
+def test_certificates_are_not_checked_without_verify(tls: ssl.SSLContext) -> None:
+    transport = Transport(verify=False)
+    with LoopbackServer(Answer(b"x"), tls=tls) as server:
+        assert whole(transport.open("GET", server.url)) == b"x"
+    transport.close()
+
+
+def test_cancel_wakes_a_blocked_read_under_tls(tls: ssl.SSLContext) -> None:
+    cancel = Cancel()
+    transport = Transport(verify=False)
+    with LoopbackServer(Answer([b"some", Wait()]), tls=tls) as server:
+        response = transport.open("GET", server.url, cancel=cancel)
+        timer = later(cancel.set)
+        with soon(), pytest.raises(Cancelled):
+            whole(response)
+        timer.join()
+        response.close()
+    transport.close()
+
+
+def test_plain_server_behind_an_https_url_says_so() -> None:
+    def answer(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(10)
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=answer, args=(listener,))
+        thread.start()
+        port = listener.getsockname()[1]
+        error = fault_of(f"https://127.0.0.1:{port}/v1", Transport())
+        thread.join()
+    assert error.message == f"127.0.0.1:{port} does not speak TLS"
+    assert not error.retryable
+
+
+@pytest.mark.parametrize("content", [None, "no certificate"])
+def test_file_of_authorities_that_is_none_is_a_fault_of_the_configuration(
+    tmp_path: Path, content: str | None
+) -> None:
+    path = tmp_path / "ca.pem"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(ConfigError, match=r"ca\.pem cannot be used"):
+        Transport(ca_file=str(path)).open("GET", "https://127.0.0.1:1")
+
+
+def test_proxy_of_the_environment_is_asked(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with LoopbackServer(Answer(b"through")) as proxy:
+        monkeypatch.setenv("http_proxy", f"127.0.0.1:{proxy.port}")
+        assert whole(transport.open("GET", "http://model.invalid/v1/models")) == b"through"
+        assert [request.path for request in proxy.requests] == ["http://model.invalid/v1/models"]
+
+
+def test_proxy_that_is_not_there_is_named_without_its_password(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = refused_port()
+    monkeypatch.setenv("ALL_PROXY", f"http://me:hunter2@127.0.0.1:{port}")
+    error = fault_of("http://model.invalid/v1", transport)
+    assert type(error) is Unreachable
+    assert f"through the proxy 127.0.0.1:{port}: nothing listens there" in error.message
+    assert "hunter2" not in str(error)
+
+
+def test_proxy_that_refuses_is_named(transport: Transport, monkeypatch: pytest.MonkeyPatch) -> None:
+    with LoopbackServer(Answer(b"", status=403)) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+        error = fault_of("https://model.invalid/v1", transport)
+    assert error.message.startswith(
+        f"the proxy 127.0.0.1:{proxy.port} does not reach model.invalid: 403"
+    )
+
+
+def test_socks_proxy_without_its_package_says_what_to_install(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1080")
+    with pytest.raises(ConfigError) as caught:
+        transport.open("GET", "http://model.invalid/v1")
+    assert 'pip install "httpx[socks]"' in caught.value.hint
+
+
+def test_socks_proxy_does_no_harm_to_servers_on_this_machine(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1080")
+    monkeypatch.setenv("NO_PROXY", "localhost")
+    with LoopbackServer(Answer(b"x")) as server:
+        assert whole(transport.open("GET", server.url)) == b"x"
+
+
+@pytest.mark.parametrize("value", ["gopher://127.0.0.1:1", "socks4://127.0.0.1:1"])
+def test_proxy_that_is_no_url_is_a_fault_of_the_configuration(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", value)
+    with pytest.raises(ConfigError):
+        transport.open("GET", "http://model.invalid/v1")
+
+
+@pytest.mark.parametrize(
+    ("url", "no_proxy", "proxy"),
+    [
+        ("http://host/v1", "", "http://plain:1"),
+        ("https://host/v1", "", "http://secure:2"),
+        ("http://localhost:8080", "", None),
+        ("http://127.0.0.9:8080", "", None),
+        ("http://[::1]:8080", "", None),
+        ("http://app.localhost", "", None),
+        ("http://host/v1", "other, host", None),
+        ("http://a.host.example/v1", ".host.example", None),
+        ("http://a.host.example/v1", "host.example", None),
+        ("http://host.example.org/v1", "host.example", "http://plain:1"),
+        ("http://host:81/v1", "host:81", None),
+        ("http://host:82/v1", "host:81", "http://plain:1"),
+        ("http://10.1.2.3/v1", "10.0.0.0/8", None),
+        ("http://11.1.2.3/v1", "10.0.0.0/8", "http://plain:1"),
+        ("https://me:x@host/v1", "host", None),
+        ("https://host/v1", "*", None),
+    ],
+)
+def test_proxy_is_chosen_as_the_environment_says(
+    monkeypatch: pytest.MonkeyPatch, url: str, no_proxy: str, proxy: str | None
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://plain:1")
+    monkeypatch.setenv("HTTPS_PROXY", "http://secure:2")
+    monkeypatch.setenv("no_proxy", no_proxy)
+    assert proxy_for(url) == proxy
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://me:secret@host:8443/v1?key=secret", "host:8443"),
+        ("https://host/v1", "host"),
+        ("http://[::1]:80", "[::1]:80"),
+        ("", "?"),
+    ],
+)
+def test_place_has_nothing_but_host_and_port(url: str, name: str) -> None:
+    assert place(url) == name
+
+
+def test_httpx_is_imported_for_the_first_request_and_without_its_command_line() -> None:
+    program = (
+        "import sys, hrns.transport\n"
+        "assert 'httpx' not in sys.modules\n"
+        "from hrns.transport import Transport\n"
+        "try: Transport().open('GET', 'http://127.0.0.1:9')\n"
+        "except Exception: pass\n"
+        "print('httpx' in sys.modules, sorted({'rich', 'click', 'pygments'} & set(sys.modules)))\n"
+        "print('httpx._main' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=True
+    )
+    assert done.stdout == "True []\nFalse\n"
