@@ -22,7 +22,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Literal, TypeAlias
@@ -62,6 +61,7 @@ from .messages import (
     Usage,
     UserMessage,
 )
+from .nearest import nearest
 from .permissions import Answer, Ask, Policy, Prepared, Question, Verdict, judge
 from .providers.base import ModelOptions, ModelRequest, Provider, ProviderNotice, ToolSpec
 from .records import RequestEditor, ToolWrapper
@@ -668,7 +668,7 @@ def _denial(reason: str) -> ToolResult:
 
 
 def _no_such_tool(name: str, tools: Mapping[str, Tool]) -> ToolResult:
-    near = get_close_matches(name, tools, n=3)
+    near = nearest(name, tools, most=3)
     guess = f" Did you mean {' or '.join(near)}?" if near else ""
     offer = f" The tools are: {', '.join(tools)}." if tools else " There are no tools."
     return ToolResult(f"ERROR: the tool {name!r} was not found.{guess}{offer}", status="error")

@@ -14,7 +14,6 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -24,6 +23,7 @@ from attrs import evolve, frozen
 from . import hookspecs
 from ._version import __version__
 from .errors import PluginError
+from .nearest import nearest
 
 __all__ = [
     "BUNDLED",
@@ -128,7 +128,7 @@ class Plugins:
         self.infos.append(evolve(info, hooks=hooks))
         for hook in hooks:
             if not hasattr(hookspecs, hook):
-                near = get_close_matches(hook, _hook_names(), n=1)
+                near = nearest(hook, _hook_names())
                 guess = f"; did you mean {near[0]}?" if near else ""
                 self._warn(info, f"there is no such hook{guess}", hook=hook)
 

@@ -11,7 +11,6 @@ import contextlib
 import os
 import uuid
 from collections.abc import Callable, Generator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -26,6 +25,7 @@ from .context import Mode, SessionContext
 from .errors import ConfigError, UsageError
 from .loop import Limits, Loop
 from .messages import Message, Text, ToolCall, UserMessage
+from .nearest import nearest
 from .permissions import (
     Answer,
     Ask,
@@ -130,8 +130,8 @@ def find_agent(agents: Sequence[Agent], name: str) -> Agent:
     by_name = {agent.name.casefold(): agent for agent in agents}
     if found := by_name.get(name.casefold()):
         return found
-    near = get_close_matches(name.casefold(), by_name, n=1)
-    guess = f"Did you mean {by_name[near[0]].name}? " if near else ""
+    near = nearest(name, (agent.name for agent in agents))
+    guess = f"Did you mean {near[0]}? " if near else ""
     names = ", ".join(agent.name for agent in agents)
     raise ConfigError(f"there is no agent {name!r}", hint=f"{guess}The agents are: {names}.")
 

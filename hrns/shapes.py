@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from attrs import evolve, frozen
 
 from .errors import ArgumentFault
+from .nearest import nearest
 
 __all__ = [
     "ANYTHING",
@@ -343,9 +344,7 @@ def record_of(fields: Iterable[Field], build: Callable[[dict[str, Any]], Any]) -
 
 def _no_field(name: str, readers: Mapping[str, Reader]) -> Reader:
     """The reader of a field that is not there: it tells which are."""
-    import difflib
-
-    near = difflib.get_close_matches(name, readers, n=1)
+    near = nearest(name, readers)
     guess = f'; did you mean "{near[0]}"?' if near else ""
     message = f"unknown field{guess} (the fields are: {', '.join(readers) or 'none'})"
 

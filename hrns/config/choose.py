@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from attrs import evolve, frozen
 
 from ..errors import ConfigError
+from ..nearest import nearest
 from .values import Config, ProviderConfig
 
 __all__ = [
@@ -189,11 +190,9 @@ def _nothing_to_choose(config: Config) -> ConfigError:
 
 
 def _suggest(name: str, known: Iterable[str]) -> str:
-    import difflib
-
     names = sorted(known)
-    nearest = difflib.get_close_matches(name, names, n=1)
-    question = f"Did you mean {nearest[0]}? " if nearest else ""
+    near = nearest(name, names)
+    question = f"Did you mean {near[0]}? " if near else ""
     return f"{question}Known providers: {', '.join(names)}. {_HOW_TO_CONNECT}"
 
 
