@@ -374,6 +374,14 @@ def test_headings_are_those_of_markdown() -> None:
             "`x` occurs twice in the first 2 lines of `b`, on lines 1 and 2.",
         ),
         (
+            ReadFile("a.md"),
+            "# A\n\n## B\n[lines 1 to 3 of 9; go on with offset=4]",
+            (
+                "`a.md` has 9 lines; the first 3, which I was given, have 4 words. "
+                "Its title is `A`. That part has 1 section: B."
+            ),
+        ),
+        (
             ReadFile("b", ("words",)),
             "x\n[lines 1 to 1 of 1; the end of the file]",
             "`b` has 1 word.",

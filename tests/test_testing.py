@@ -385,6 +385,13 @@ def test_tls_wraps_each_connection(server_tls: ssl.SSLContext) -> None:
     assert len(server.requests) == 2
 
 
+def test_client_that_speaks_no_http_is_hung_up_on() -> None:
+    with LoopbackServer(b"") as server:
+        with pytest.raises(URLError, match=r"EOF|reset"):
+            urlopen(server.url.replace("http:", "https:"), timeout=5)  # noqa: S310 - loopback
+        assert server.requests == []
+
+
 # The bytes of chat completions
 
 

@@ -304,7 +304,11 @@ class _Connection:
             self._socket.shutdown(socket.SHUT_RDWR)
 
     def read_request(self) -> Received:
-        """The next request; raises `_Gone` if there is none."""
+        """The next request; raises `_Gone` if there is none, or if this is not HTTP."""
+        while not self._buffer:
+            self._fill()
+        if not self._buffer[:1].isalpha():  # TLS, perhaps, which would wait for us as we for it
+            raise _Gone
         line, *fields = self._until(b"\r\n\r\n").decode("latin-1").split("\r\n")
         method, path, _version = line.split(" ", 2)
         headers = _headers(fields)

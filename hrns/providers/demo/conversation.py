@@ -60,7 +60,7 @@ def next_turn(messages: Sequence[Message], offered: Sequence[str]) -> Turn:
     *earlier, ask = _open_asks(messages)
     told = [paragraph for each in earlier for paragraph in each.told()]
     if not ask.plan.steps:
-        thought = "This is none of the forms that I know." if ask.plan.unknown else "Some words."
+        thought = "This is none of my five forms; I say which they are."
         return _answer(thought, [*told, help_text(ask.plan.unknown)])
     told += ask.told()
     if ask.stopped:

@@ -172,7 +172,8 @@ def _tell_summary(path: str, page: Page) -> str:
     if sections := [heading.title for heading in found if heading.level == 2]:
         more = len(sections) - _SHOWN_SECTIONS
         shown = sections[:_SHOWN_SECTIONS] + ([f"{more} more"] if more > 0 else [])
-        told.append(f"It has {plural(len(sections), 'section')}: {enumeration(shown)}.")
+        has = "That part has" if page.last else "It has"
+        told.append(f"{has} {plural(len(sections), 'section')}: {enumeration(shown)}.")
     return re.sub(r"\n\n ", "\n\n", " ".join(told)).rstrip()
 
 
