@@ -17,11 +17,12 @@ from hrns.errors import ToolFailure
 
 from .pages import shortened
 
-__all__ = ["Edit", "Edited", "apply"]
+__all__ = ["Edit", "Edited", "apply", "whole"]
 
 _SHOWN_PLACES = 10
 _NEAREST_CONTEXT = 3
 _SEARCHED = 20_000
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @frozen
@@ -70,9 +71,23 @@ def apply(text: str, edits: Sequence[Edit]) -> Edited:
     return Edited(text, tuple(notes))
 
 
+def whole(text: str) -> str:
+    """The text, if all of it are characters.
+
+    Raises:
+        ToolFailure: it holds half of one (a lone surrogate): in a file's text that stands for a
+            byte that is no character, and only the file may bring such.
+    """
+    if _SURROGATE.search(text):
+        raise ToolFailure("the text has a lone surrogate, which no file can hold")
+    return text
+
+
 def _apply_one(text: str, edit: Edit) -> Edited:
-    old, new = _with_lf(edit.old), _with_lf(edit.new)
+    old, new = _with_lf(whole(edit.old)), _with_lf(whole(edit.new))
     if not old:
+        if not text:
+            return Edited(new)  # nothing can be lost
         raise ToolFailure("oldString is empty; it must be text that stands in the file")
     if old == new:
         raise ToolFailure("oldString and newString are the same")
@@ -81,7 +96,9 @@ def _apply_one(text: str, edit: Edit) -> Edited:
     if not starts:
         return _apply_tolerant(folded, old, new)
     if len(starts) > 1 and not edit.every:
-        lines = ", ".join(str(folded.line_at(start)) for start in starts[:_SHOWN_PLACES])
+        lines = ", ".join(
+            dict.fromkeys(str(folded.line_at(start)) for start in starts[:_SHOWN_PLACES])
+        )
         raise ToolFailure(
             f"oldString stands {len(starts)} times in the file (lines {lines}); "
             "add lines around it until it is unique, or set replaceAll"

@@ -47,7 +47,10 @@ class Listing:
         globPattern: Annotated[str, "such as *.md or **/*.{ts,tsx}"],
         context: ToolContext,
     ) -> ToolResult:
-        """List what matches a pattern below a directory, as a JSON array of paths."""
+        """List the paths below a directory that match a glob pattern, as a JSON array.
+
+        Directories end in /. Hidden and git-ignored entries are left out unless named.
+        """
         scope = Scope.of(dir, globPattern or "*", context.cwd, self.host)
         scope.check(self.host)
         walk = Walk(self.host, scope.root, scope.glob, context.cancel, LIMIT_S)

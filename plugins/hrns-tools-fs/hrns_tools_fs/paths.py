@@ -40,17 +40,16 @@ def locate(text: str, cwd: Path, host: Host) -> Place:
     kind of space or quote) is taken where there is exactly one.
 
     Raises:
-        ToolFailure: the text is no path.
+        ToolFailure: the text is no path, or one that may not be looked at.
     """
     if not text or "\0" in text:
         raise ToolFailure("the path is empty" if not text else "a path holds no NUL")
-    path = _absolute(text, cwd, host)
-    if host.info(path) is not None:
-        return Place(path, text)
-    twin = _look_alike(path, host)
-    if twin is None:
-        return Place(path, text)
-    return Place(twin, text, f"The name on the disk is {twin.name!r}.")
+    try:
+        path = _absolute(text, cwd, host)
+        found = path if host.info(path) is not None else _look_alike(path, host)
+    except OSError as error:
+        raise ToolFailure(f"{text}: {error.strerror}") from error
+    return Place(found, text, "" if found == path else f"on the disk it is {str(found)!r}")
 
 
 def missing(place: Place, host: Host) -> ToolFailure:
@@ -71,17 +70,19 @@ def _absolute(text: str, cwd: Path, host: Host) -> Path:
     return host.resolve(path) if ".." in path.parts else path
 
 
-def _look_alike(path: Path, host: Host) -> Path | None:
+def _look_alike(path: Path, host: Host) -> Path:
+    """The path with each name that is not there replaced by the only one that looks like it."""
     found = Path(path.anchor)
     for part in path.parts[1:]:
-        if host.info(found / part) is not None:
-            found /= part
-            continue
-        names = [name for name in _names(found, host) if _folded(name) == _folded(part)]
-        if len(names) != 1:
-            return None
-        found /= names[0]
+        there = host.info(found / part) is not None
+        names = [part] if there else _names_like(part, found, host)
+        found /= names[0] if len(names) == 1 else part
     return found
+
+
+def _names_like(part: str, directory: Path, host: Host) -> list[str]:
+    folded = _folded(part)
+    return [name for name in _names(directory, host) if _folded(name) == folded]
 
 
 def _near(path: Path, host: Host) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Annotated, BinaryIO
 
 from attrs import frozen
 
+from hrns.cancel import Cancel
 from hrns.context import ToolContext
 from hrns.errors import ToolFailure
 from hrns.messages import Image, Text, ToolResult
@@ -61,19 +62,21 @@ class Reading:
         offset: Annotated[int, "first line, from 1"] = 1,
         limit: Annotated[int, "how many lines"] = PAGE_LINES,
     ) -> ToolResult | str:
-        """Read a text file or an image. Long files come in pages."""
+        """Read a text file or an image. A long file comes in pages and says how to go on."""
         if offset < 1 or limit < 1:
             raise ToolFailure("offset and limit begin at 1")
         place = locate(fileName, context.cwd, self.host)
         info = self._regular(place)
-        if info.size > WHOLE_BYTES:
-            shown = self._stream(place, offset, limit)
-        else:
+        try:
+            if info.size > WHOLE_BYTES:
+                return self._stream(place, offset, limit, context.cancel)
             with self.host.open(place.path) as file:
                 data = file.read(WHOLE_BYTES)
-            if (media_type := image_type(data)) is not None:
-                return _image(place, media_type, data)
-            shown = self._whole(place, data, offset, limit, FileMemory.of(context))
+        except OSError as error:
+            raise ToolFailure(f"{place.shown} cannot be read: {error.strerror}") from error
+        if (media_type := image_type(data)) is not None:
+            return _image(place, media_type, data)
+        shown = self._whole(place, data, offset, limit, FileMemory.of(context))
         return f"[{place.note}]\n{shown}" if place.note else shown
 
     def _regular(self, place: Place) -> FileInfo:
@@ -99,13 +102,13 @@ class Reading:
         memory.note(real, data, decoded.encoding)
         return _paged(decoded, offset, limit)
 
-    def _stream(self, place: Place, offset: int, limit: int) -> str:
+    def _stream(self, place: Place, offset: int, limit: int, cancel: Cancel) -> str:
         with self.host.open(place.path) as file:
             start = file.read(4096)
             if is_binary(start) or start[:2] in (b"\xff\xfe", b"\xfe\xff"):
                 raise _not_text(place, 0)
             file.seek(0)
-            return page(_lines(file), offset, limit, total=None)
+            return page(_lines(file, cancel), offset, limit, total=None)
 
 
 def _paged(decoded: Decoded, offset: int, limit: int) -> str:
@@ -121,13 +124,13 @@ def _paged(decoded: Decoded, offset: int, limit: int) -> str:
     return page(lines, offset, limit, len(lines))
 
 
-def _lines(file: BinaryIO) -> Iterator[str]:
+def _lines(file: BinaryIO, cancel: Cancel) -> Iterator[str]:
     """The lines of a file, of a very long one only the beginning."""
     while raw := file.readline(_LINE_BYTES):
-        rest = raw
-        while rest and not rest.endswith(b"\n"):
-            rest = file.readline(WHOLE_BYTES)
         yield raw.rstrip(b"\r\n").decode("utf-8", "replace")
+        while raw and not raw.endswith(b"\n"):
+            cancel.check()
+            raw = file.readline(WHOLE_BYTES)
 
 
 def _image(place: Place, media_type: str, data: bytes) -> ToolResult:

@@ -73,9 +73,12 @@ class Running:
         command: str,
         context: ToolContext,
         timeout: Annotated[float, "seconds"] = 120,
-        cwd: str = "",
+        cwd: Annotated[str, "where to run it"] = "",
     ) -> ToolResult:
-        """Run a command line in a new shell, without input or terminal."""
+        """Run a command line in a new shell; gives what it prints. It has no input, no terminal.
+
+        What should go on running is started with &.
+        """
         if timeout <= 0:
             raise ToolFailure("timeout must be more than 0 seconds")
         started = time.monotonic()
@@ -156,7 +159,7 @@ class _Ended:
     status: int | None
     output: str
     dropped: int
-    log: Path | None
+    log: LogFile | None
     left: bool
 
 
@@ -247,7 +250,7 @@ class _Run:
             status=self.status if outcome == "ended" else None,
             output=output,
             dropped=kept.dropped,
-            log=self.recorder.log.path if self.recorder.log else None,
+            log=self.recorder.log,
             left=not self.closed,
         )
 
@@ -275,7 +278,7 @@ def _result(command: str, ended: _Ended, timeout_s: float, duration_s: float) ->
                 "outcome": ended.outcome,
                 "exit_status": ended.status,
                 "duration_s": round(duration_s, 3),
-                "log": str(ended.log) if ended.log else None,
+                "log": str(ended.log.path) if ended.log else None,
             }
         ),
     )
@@ -285,9 +288,10 @@ def _words(ended: _Ended, timeout_s: float, duration_s: float) -> str:
     fault = _fault(ended, timeout_s, duration_s)
     notes = []
     if ended.dropped and ended.log:
-        notes.append(f"the whole output is in {ended.log}")
+        how_much = "the whole output" if ended.log.complete else "more of the output"
+        notes.append(f"{how_much} is in {ended.log.path}")
     if ended.left:
-        where = f"; it writes to {ended.log}" if ended.log else ""
+        where = f"; it writes to {ended.log.path}" if ended.log else ""
         notes.append(f"something that the command started still runs{where}")
     if not fault and duration_s >= _WORTH_TELLING_S:
         notes.append(f"exit status 0 after {duration_s:.1f} s")

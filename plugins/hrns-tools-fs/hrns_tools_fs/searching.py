@@ -67,7 +67,7 @@ class Searching:
         literal: Annotated[bool, "pattern is plain text"] = False,
         limit: Annotated[int, "how many matches"] = SHOWN,
     ) -> str:
-        """Find the lines that match a pattern, in all files below a directory."""
+        """Find the lines that match a pattern in files below a directory, with their numbers."""
         if not pattern:
             raise ToolFailure("the pattern is empty")
         scope = self._scope(dir, glob, call)

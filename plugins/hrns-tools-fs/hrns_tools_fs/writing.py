@@ -16,7 +16,7 @@ from hrns.messages import Diff, ToolResult
 from hrns.permissions import Access, Prepared
 from hrns.tools import Tool, tool
 
-from .edits import Edit, apply
+from .edits import Edit, apply, whole
 from .host import FileChanged, FileInfo, Host
 from .memory import FileMemory
 from .paths import Place, locate, missing
@@ -27,12 +27,13 @@ __all__ = ["Replacement", "Writing"]
 EDIT_BYTES = 64 * 1024 * 1024
 """An edit holds the file in memory, several times."""
 
-_FileName = Annotated[str, "path, relative to the working directory"]
+_WHOLE_DIFF_CHARACTERS = 200_000
+_DIFF_CONTEXT = 3
 
 
 @frozen
 class Replacement:
-    """One edit, as the model writes it."""
+    """Each oldString occurs once in the file, unless replaceAll."""
 
     oldString: str
     newString: str
@@ -71,16 +72,19 @@ class Writing:
         context: ToolContext,
         replaceAll: Annotated[bool, "if oldString occurs more than once"] = False,
     ) -> ToolResult:
-        """Create a file with newString, or replace oldString by newString in an existing one."""
+        """Create a file with newString, or replace oldString by newString in a file that exists.
+
+        oldString is copied exactly from the file, and occurs there once.
+        """
         place = locate(fileName, context.cwd, self.host)
-        if self.host.info(place.path) is None:
+        if not self._is_there(place):
             return self._create(place, newString, FileMemory.of(context), oldString)
         return self._edit(place, [Edit(oldString, newString, replaceAll)], context)
 
     def edit_file(
         self, fileName: str, edits: list[Replacement], context: ToolContext
     ) -> ToolResult:
-        """Make several replacements in one file, in order: all of them or none."""
+        """Make several replacements in one file, one after the other: all of them or none."""
         if not edits:
             raise ToolFailure("edits is empty")
         return self._edit(locate(fileName, context.cwd, self.host), _edits(edits), context)
@@ -96,7 +100,7 @@ class Writing:
         """What write_file would change."""
         place = locate(fileName, context.cwd, self.host)
         preview: Diff | None = Diff(fileName, None, newString)
-        if self.host.info(place.path) is not None:
+        if self._is_there(place):
             preview = self._preview(place, [Edit(oldString, newString, replaceAll)], context)
         return _prepared("write_file", place, preview)
 
@@ -107,25 +111,30 @@ class Writing:
         place = locate(fileName, context.cwd, self.host)
         return _prepared("edit_file", place, self._preview(place, _edits(edits), context))
 
+    def _is_there(self, place: Place) -> bool:
+        """Whether something stands at a place; a link that leads nowhere can be filled."""
+        info = self.host.info(place.path)
+        return info is not None and info.kind != "link"
+
     def _preview(self, place: Place, edits: Sequence[Edit], context: ToolContext) -> Diff | None:
         """The change, or None if it cannot be made: that is told when it is tried."""
-        with suppress(ToolFailure, OSError):
+        with suppress(ToolFailure):
             opened = self._open(place, FileMemory.of(context))
-            new = apply(opened.decoded.text, edits).text
-            return Diff(place.shown, opened.decoded.shown, opened.decoded.with_text(new).shown)
+            new = opened.decoded.with_text(apply(opened.decoded.text, edits).text)
+            return _diff(place, opened.decoded, new)
         return None
 
     def _create(self, place: Place, text: str, memory: FileMemory, old: str) -> ToolResult:
-        data = _encoded(place, Decoded(text))
+        data = _encoded(place, Decoded(whole(text)))
         try:
             self.host.create(place.path, data)
         except FileExistsError:
             raise ToolFailure(f"{place.shown} was just made by somebody else; read it") from None
         except OSError as error:
-            raise ToolFailure(f"{place.shown} could not be written: {error.strerror}") from error
+            raise ToolFailure(f"{place.shown} cannot be written: {error.strerror}") from error
         memory.note(self.host.resolve(place.path), data, "utf-8")
-        told = "OK: there was no such file, it was created with newString" if old else "OK"
-        return ToolResult(told, display=Diff(place.shown, None, text))
+        notes = ["there was no such file, so it was made with newString"] if old else []
+        return _done(notes, place, Diff(place.shown, None, text))
 
     def _edit(self, place: Place, edits: Sequence[Edit], context: ToolContext) -> ToolResult:
         memory = FileMemory.of(context)
@@ -139,11 +148,7 @@ class Writing:
             edited = apply(opened.decoded.text, edits)
             changed = opened.decoded.with_text(edited.text)
             self._replace(opened, _encoded(place, changed), memory)
-        notes = [note for note in (place.note, *edited.notes) if note]
-        return ToolResult(
-            f"OK: {'; '.join(notes)}" if notes else "OK",
-            display=Diff(place.shown, opened.decoded.shown, changed.shown),
-        )
+        return _done(edited.notes, place, _diff(place, opened.decoded, changed))
 
     def _open(self, place: Place, memory: FileMemory) -> _Opened:
         info = self.host.info(place.path)
@@ -153,8 +158,11 @@ class Writing:
             raise ToolFailure(f"{place.shown} is a {info.kind}, not a regular file")
         if info.size > EDIT_BYTES:
             raise ToolFailure(f"{place.shown} has {info.size} bytes, too many to edit")
-        with self.host.open(place.path) as file:
-            data = file.read()
+        try:
+            with self.host.open(place.path) as file:
+                data = file.read()
+        except OSError as error:
+            raise ToolFailure(f"{place.shown} cannot be read: {error.strerror}") from error
         real = self.host.resolve(place.path)
         decoded = decode(data, memory.encoding(real))
         if decoded is None:
@@ -169,7 +177,7 @@ class Writing:
             raise ToolFailure(f"{shown} was just changed by somebody else; read it again") from None
         except OSError as error:
             raise ToolFailure(
-                f"{shown} could not be written: {error.strerror}; it is as it was"
+                f"{shown} cannot be written: {error.strerror}; it is as it was"
             ) from error
         memory.note(opened.real, data, opened.decoded.encoding)
 
@@ -181,6 +189,29 @@ def _edits(replacements: Sequence[Replacement]) -> list[Edit]:
 def _prepared(name: str, place: Place, preview: Diff | None) -> Prepared:
     accesses = [Access("read", str(place.path)), Access("write", str(place.path))]
     return Prepared(accesses, title=f"{name} {place.shown}", preview=preview)
+
+
+def _done(notes: Sequence[str], place: Place, diff: Diff) -> ToolResult:
+    told = [note for note in (place.note, *notes) if note]
+    return ToolResult(f"OK: {'; '.join(told)}" if told else "OK", display=diff)
+
+
+def _diff(place: Place, old: Decoded, new: Decoded) -> Diff:
+    """The change for people; of a large file the lines that differ, and some around them."""
+    before, after = old.shown, new.shown
+    if len(before) + len(after) <= _WHOLE_DIFF_CHARACTERS:
+        return Diff(place.shown, before, after)
+    old_lines, new_lines = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    same = _same_at_start(old_lines, new_lines)
+    first = max(0, same - _DIFF_CONTEXT)
+    rest = _same_at_start(old_lines[same:][::-1], new_lines[same:][::-1]) - _DIFF_CONTEXT
+    last = -max(0, rest) or None
+    return Diff(place.shown, "".join(old_lines[first:last]), "".join(new_lines[first:last]))
+
+
+def _same_at_start(old: Sequence[str], new: Sequence[str]) -> int:
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(old), len(new)))
 
 
 def _encoded(place: Place, decoded: Decoded) -> bytes:

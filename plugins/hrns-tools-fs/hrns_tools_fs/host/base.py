@@ -51,6 +51,11 @@ class LogFile(Protocol):
         """Where it lies."""
         ...
 
+    @property
+    def complete(self) -> bool:
+        """Whether it holds all that was written to it, or only the beginning."""
+        ...
+
     def write(self, data: bytes) -> None:
         """Append; never raises: a full disk costs the log, not the command."""
         ...

@@ -11,7 +11,7 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -27,18 +27,13 @@ LOG_LIMIT_BYTES = 256 * 1024 * 1024
 class LocalHost:
     """The disks and processes of this machine, with the rights of this process."""
 
-    def __init__(self) -> None:
-        self._locks: dict[Path, threading.Lock] = {}
-        self._users: Counter[Path] = Counter()
-        self._guard = threading.Lock()
-
     def home(self) -> Path:
         """The home directory of this user."""
         return Path.home()
 
     def resolve(self, path: Path) -> Path:
         """The path with symbolic links and `..` followed, as far as it exists."""
-        return path.resolve()
+        return _resolved(path)
 
     def info(self, path: Path) -> FileInfo | None:
         """What stands there; None for nothing."""
@@ -71,31 +66,22 @@ class LocalHost:
             os.close(descriptor)
             raise
 
-    @contextmanager
-    def writing(self, path: Path) -> Iterator[None]:
-        """Inside the block nobody else that goes through this host writes the file."""
-        key = path.resolve()
-        with self._guard:
-            lock = self._locks.setdefault(key, threading.Lock())
-            self._users[key] += 1
-        try:
-            with lock:
-                yield
-        finally:
-            with self._guard:
-                self._users[key] -= 1
-                if not self._users[key]:
-                    del self._users[key], self._locks[key]
+    def writing(self, path: Path) -> AbstractContextManager[None]:
+        """Inside the block nobody else in this process writes the file."""
+        return _WRITERS.alone_with(_resolved(path))
 
     def create(self, path: Path, data: bytes) -> None:
         """A new file with this content; directories that are missing are made."""
-        target = path.resolve()  # a link that leads nowhere yet is filled where it leads
-        target.parent.mkdir(parents=True, exist_ok=True)
+        target = _resolved(path)  # a link that leads nowhere yet is filled where it leads
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except FileExistsError as error:
+            raise NotADirectoryError(errno.ENOTDIR, "a file is in the way", str(path)) from error
         publish_new(target, data)
 
     def replace(self, path: Path, data: bytes, expected: FileInfo) -> None:
         """Another content for a file, whole or not at all; mode, owner and links stay."""
-        target = path.resolve(strict=True)
+        target = _resolved(path)
         if not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, "the file is read-only", str(path))
 
@@ -124,17 +110,45 @@ class LocalHost:
         return LocalLog()
 
 
+class _Writers:
+    """A lock for each file that is being written, shared by all sessions of this process."""
+
+    def __init__(self) -> None:
+        self._locks: dict[Path, threading.Lock] = {}
+        self._users: Counter[Path] = Counter()
+        self._guard = threading.Lock()
+
+    @contextmanager
+    def alone_with(self, path: Path) -> Iterator[None]:
+        with self._guard:
+            lock = self._locks.setdefault(path, threading.Lock())
+            self._users[path] += 1
+        try:
+            with lock:
+                yield
+        finally:
+            with self._guard:
+                self._users[path] -= 1
+                if not self._users[path]:
+                    del self._users[path], self._locks[path]
+
+
+_WRITERS = _Writers()
+
+
 class LocalLog:
     """A log in the directory for temporary files; it takes `LOG_LIMIT_BYTES`."""
 
     def __init__(self) -> None:
         self._descriptor, name = tempfile.mkstemp(prefix="hrns-command-", suffix=".log")
         self._room = LOG_LIMIT_BYTES
+        self.complete = True
         self.path = Path(name)
 
     def write(self, data: bytes) -> None:
         """Append, as long as there is room."""
         view = memoryview(data)[: self._room]
+        self.complete = self.complete and len(view) == len(data)
         try:
             while view:
                 written = os.write(self._descriptor, view)
@@ -142,10 +156,18 @@ class LocalLog:
                 view = view[written:]
         except OSError:  # the disk is full: the command goes on without a log
             self._room = 0
+            self.complete = False
 
     def close(self) -> None:
         """No more will come."""
         os.close(self._descriptor)
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except RuntimeError as error:  # links in a circle, before Python 3.13
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from error
 
 
 def _info(found: os.stat_result) -> FileInfo:
