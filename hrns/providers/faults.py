@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
-
-from attrs import frozen
+from typing import Any, NamedTuple, TypeAlias
 
 from ..errors import (
     AuthenticationFailed,
@@ -25,26 +23,24 @@ __all__ = ["Report", "fault", "read_report", "response_fault", "retry_after_s"]
 _BODY_LIMIT = 4000
 _MESSAGE_LIMIT = 600
 
-_OVERFLOW = re.compile(
+_OVERFLOW = (
     r"context[ _](length|window|size)|exceed_context|maximum (context|prompt) length"
     r"|(prompt|input|request|conversation|messages?)( is| are)? too (long|large)"
     r"|reduce the length of the (messages|prompt|input)"
     r"|input token count.{0,40} exceeds|exceeds?.{0,30}(maximum|max) number of (input )?tokens"
-    r"|exceed\w* model token limit|too many (input )?tokens|larger than the maximum context"
-    r"|more tokens than the (model|context)",
-    re.IGNORECASE,
+    r"|exceed\w* (model token|context) limit|request_too_large"
+    r"|too many (input )?tokens|larger than the maximum context"
+    r"|more tokens than the (model|context)"
 )
-_NO_TOOLS = re.compile(
+_NO_TOOLS = (
     r"(does not|doesn't|do not|not) support (tools?\b|tool[ _]?(use|call)|function)"
     r"|tool choice requires --enable-auto-tool-choice|tools param requires --jinja"
     r"|(tools?|functions?) (is|are) not supported|no endpoints found that support tool use"
-    r"|(unsupported|unknown|unrecognized)[^.]{0,40}['\"`]tools['\"`]",
-    re.IGNORECASE,
+    r"|(unsupported|unknown|unrecognized)[^.]{0,40}['\"`]tools['\"`]"
 )
 
 
-@frozen
-class Report:
+class Report(NamedTuple):
     """What an error body says.
 
     Parameters:
@@ -143,12 +139,15 @@ def _has(*words: str) -> Callable[[int, Report], bool]:
 
 
 def _overflows(status: int, report: Report) -> bool:
-    said = _OVERFLOW.search(report.code) or _OVERFLOW.search(report.message)
-    return status in (0, 400, 413, 422, 500) and bool(said)
+    if status not in (0, 400, 413, 422, 500):
+        return False
+    return any(re.search(_OVERFLOW, text, re.IGNORECASE) for text in (report.code, report.message))
 
 
 def _takes_no_tools(status: int, report: Report) -> bool:
-    return status in (400, 404, 422, 500, 501) and bool(_NO_TOOLS.search(report.message))
+    if status not in (400, 404, 422, 500, 501):
+        return False
+    return bool(re.search(_NO_TOOLS, report.message, re.IGNORECASE))
 
 
 def _is(*statuses: int) -> Callable[[int, Report], bool]:

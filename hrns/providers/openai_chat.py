@@ -9,16 +9,16 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, assert_never
 
-from ..errors import BrokenStream, ProviderError
+from attrs import evolve
+
+from ..errors import BrokenStream
 from ..messages import (
     AssistantMessage,
     Image,
     Message,
     Opaque,
-    Origin,
     Reasoning,
     SystemMessage,
     Text,
@@ -27,11 +27,10 @@ from ..messages import (
     UserMessage,
 )
 from .base import HttpRequest, ModelInfo, ModelRequest, ToolSpec
-from .encoded import EncodedMessages, EncodedTools
-from .faults import response_fault
+from .codec import JSON_HEADERS, WireCodec, hashed, is_own, post
 from .jsontext import dumps, loads
 from .openai_chat_reader import ChatDecoder
-from .quirks import Quirks, adapted, quirks_for
+from .quirks import NATIVE, SCHEMAS, Lesson, Lessons, Quirks, quirks_for
 from .schemas import is_strict, plain_schema
 
 __all__ = ["OpenAIChat", "read_model_list"]
@@ -43,7 +42,7 @@ _BRIDGE = b'{"role":"assistant","content":"I have the results."}'
 """Stands between a tool's result and a user message, for servers that insist on it."""
 
 
-class OpenAIChat:
+class OpenAIChat(WireCodec):
     """The codec of chat completions.
 
     Parameters:
@@ -51,12 +50,53 @@ class OpenAIChat:
     """
 
     api = "openai-chat"
-
-    def __init__(self, quirks: Quirks | None = None) -> None:
-        self._quirks = quirks
-        self._endpoint = ""
-        self._messages = EncodedMessages(partial(self.encode_message, model="", endpoint=""))
-        self._tools = EncodedTools(self._encode_tools)
+    lessons = Lessons(
+        first=(
+            Lesson(
+                "max_completion_tokens.{0,40} instead",
+                lambda quirks, _: evolve(quirks, limit_field="max_completion_tokens"),
+                "the server wants max_completion_tokens in place of max_tokens: it gets that",
+            ),
+            Lesson(
+                r"^(?!.*instead).*(unknown|unrecognized|unsupported|extra|unexpected|not permitted)"
+                r".{0,80}max_completion_tokens"
+                r"|^(?!.*instead).*max_completion_tokens.{0,80}(not|extra|unsupported)",
+                lambda quirks, _: evolve(quirks, limit_field="max_tokens"),
+                "the server does not know max_completion_tokens: it gets max_tokens",
+            ),
+        ),
+        optional=frozenset(
+            {"stream_options", "reasoning_effort", "temperature", "seed", "stop", "tool_choice"}
+            | {"response_format"}
+        ),
+        then=(
+            Lesson(
+                r"tool[ _]call[ _]id.{0,80}(length of 9|9 char|a-z)",
+                lambda quirks, _: evolve(quirks, short_ids=True),
+                "the server wants ids of nine letters and digits: it gets those",
+            ),
+            Lesson(
+                r"(unexpected|expected).{0,40} role|roles? must alternate",
+                lambda quirks, _: evolve(quirks, strict_roles=True),
+                "the server insists on an order of roles: it gets that order",
+            ),
+            Lesson(
+                r"(system|developer) (role|message|instruction)s?.{0,40}(not|n't|isn't|un)\s?"
+                r"(supported|allowed|enabled)"
+                r"|(does not|doesn't) support.{0,20}(system|developer) (role|message|instruction)",
+                lambda quirks, _: evolve(quirks, system_role=False),
+                "the model has no role for instructions: they are part of the first message",
+            ),
+            Lesson(
+                r"reasoning(_content)?.{0,80}(must be passed back|(is|are) missing|required)"
+                r"|missing.{0,40}reasoning_content",
+                lambda quirks, _: evolve(quirks, reasoning_back=True),
+                "the server wants the reasoning of each call back: it gets that",
+            ),
+            NATIVE,
+            SCHEMAS,
+        ),
+    )
 
     def encode_message(self, message: Message, *, model: str, endpoint: str) -> bytes:  # noqa: ARG002
         """One message as JSON; several, joined by commas, for a message with tool results."""
@@ -67,7 +107,7 @@ class OpenAIChat:
             case UserMessage():
                 return dumps({"role": "user", "content": _user_content(message)})
             case AssistantMessage():
-                own = quirks.native and _is_own(message.origin, self.api, endpoint)
+                own = quirks.native and is_own(message.origin, self.api, endpoint)
                 return dumps(_assistant(message, quirks, own=own))
             case ToolMessage():
                 return b",".join(map(dumps, _tool_messages(message, quirks)))
@@ -76,15 +116,14 @@ class OpenAIChat:
 
     def encode(self, request: ModelRequest, *, endpoint: str) -> HttpRequest:
         """The request that asks for this reply."""
-        self._settle(endpoint)
-        fields = self._fields(request)
-        texts = self._texts(request.messages)
+        self.settle(endpoint)
+        fields = self.fields(request)
+        texts = self._arranged(request.messages)
         body = [dumps(fields)[:-1], b',"messages":[', b",".join(texts), b"]"]
         if request.tools and "tools" not in fields:
-            body += [b',"tools":', self._tools.text(request.tools)]
+            body += [b',"tools":', self.tools_text(request.tools)]
         accept = "text/event-stream" if fields.get("stream") else "application/json"
-        headers = (("Content-Type", "application/json"), ("Accept", accept))
-        return HttpRequest("POST", "/chat/completions", b"".join((*body, b"}")), headers)
+        return post("/chat/completions", [*body, b"}"], accept=accept)
 
     def decoder(self, earlier: Sequence[Message] = ()) -> ChatDecoder:
         """A new decoder for one reply."""
@@ -97,36 +136,9 @@ class OpenAIChat:
             isinstance(choice, dict) and "message" in choice for choice in choices
         )
 
-    def read_body(self, body: Mapping[str, Any]) -> AssistantMessage:
-        """The message in a whole JSON body.
-
-        Raises:
-            ProviderError: the body reports an error, or is not of the protocol.
-        """
-        from ..reply import fold
-
-        return fold(ChatDecoder().read(dict(body)))
-
-    def error(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
-        """The error that a response stands for."""
-        return response_fault(status, headers, body)
-
-    def adapt(self, error: ProviderError, request: ModelRequest) -> str | None:
-        """Write requests differently from now on, if that may help against a refusal.
-
-        Returns what was changed, for people; None if nothing can be.
-        """
-        quirks = self._quirks or Quirks()
-        lesson = adapted(quirks, error, self._fields(request))
-        if lesson is None:
-            return None
-        self._quirks = lesson[0]
-        self._forget()
-        return lesson[1]
-
     def models_request(self) -> HttpRequest:
         """The request that lists the models."""
-        return HttpRequest("GET", "/models", headers=(("Accept", "application/json"),))
+        return HttpRequest("GET", "/models", headers=JSON_HEADERS)
 
     def read_models(self, body: bytes) -> list[ModelInfo]:
         """The models in the answer to it.
@@ -136,20 +148,9 @@ class OpenAIChat:
         """
         return read_model_list(body)
 
-    def _settle(self, endpoint: str) -> None:
-        """Take the quirks of an endpoint, and forget what was encoded for another."""
-        if self._endpoint != endpoint:
-            self._endpoint = endpoint
-            self._quirks = self._quirks or quirks_for(endpoint)
-            self._forget()
-
-    def _forget(self) -> None:
-        encode = partial(self.encode_message, model="", endpoint=self._endpoint)
-        self._messages = EncodedMessages(encode)
-        self._tools = EncodedTools(self._encode_tools)
-
-    def _encode_tools(self, tools: tuple[ToolSpec, ...]) -> bytes:
-        plain = self._quirks is not None and self._quirks.plain_schemas
+    def encode_tools(self, tools: tuple[ToolSpec, ...]) -> bytes:
+        """The tools on offer as JSON."""
+        plain = self.quirks.plain_schemas
         return dumps(
             [
                 {
@@ -164,9 +165,9 @@ class OpenAIChat:
             ]
         )
 
-    def _fields(self, request: ModelRequest) -> dict[str, Any]:
-        """The top-level fields, messages and tools left out."""
-        quirks = self._quirks or Quirks()
+    def fields(self, request: ModelRequest) -> dict[str, Any]:
+        """The top-level fields of a request, messages and tools left out."""
+        quirks = self.quirks
         options = request.options
         fields: dict[str, Any] = {
             "model": request.model,
@@ -183,10 +184,10 @@ class OpenAIChat:
         fields = {k: v for k, v in fields.items() if v is not None and k not in quirks.dropped}
         return {**fields, **options.extra}
 
-    def _texts(self, messages: tuple[Message, ...]) -> list[bytes]:
+    def _arranged(self, messages: tuple[Message, ...]) -> list[bytes]:
         """The bytes of the messages, arranged as the server wants them."""
-        texts = self._messages.texts(messages)
-        quirks = self._quirks or Quirks()
+        texts = self.texts(messages)
+        quirks = self.quirks
         if quirks.system_role and not quirks.strict_roles:
             return texts
         pairs = list(zip(messages, texts, strict=True))
@@ -202,7 +203,7 @@ class OpenAIChat:
         first = pairs[1][0] if len(pairs) > 1 else None
         parts = first.parts if isinstance(first, UserMessage) else ()
         joined = UserMessage((Text(system.text), *parts))
-        text = self.encode_message(joined, model="", endpoint=self._endpoint)
+        text = self.encode_message(joined, model="", endpoint=self.endpoint)
         return [(joined, text), *pairs[2 if parts else 1 :]]
 
 
@@ -216,10 +217,6 @@ def _with_bridges(pairs: list[tuple[Message, bytes]]) -> list[bytes]:
         texts.append(text)
         before = message
     return texts
-
-
-def _is_own(origin: Origin | None, api: str, endpoint: str) -> bool:
-    return origin is not None and origin.api == api and origin.endpoint == endpoint
 
 
 def _user_content(message: UserMessage) -> str | list[dict[str, Any]]:
@@ -303,14 +300,8 @@ def _wire_id(call_id: str, quirks: Quirks) -> str:
     """The id of a call as the server takes it; the same for the call and its result."""
     if quirks.short_ids:
         fits = len(call_id) == 9 and call_id.isascii() and call_id.isalnum()
-        return call_id if fits else _hashed(call_id)[:9]
-    return call_id if len(call_id) <= _ID_LIMIT else f"call_{_hashed(call_id)[:24]}"
-
-
-def _hashed(text: str) -> str:
-    import hashlib
-
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return call_id if fits else hashed(call_id)[:9]
+    return call_id if len(call_id) <= _ID_LIMIT else f"call_{hashed(call_id)[:24]}"
 
 
 def _tool_messages(message: ToolMessage, quirks: Quirks) -> Iterator[dict[str, Any]]:
