@@ -25,6 +25,7 @@ from hrns.errors import ToolFailure
 
 from .globs import Glob
 from .host import Command, Host
+from .texts import decode
 
 __all__ = ["Line", "Query", "as_json", "from_json", "search"]
 
@@ -47,6 +48,7 @@ class Query:
         ignore_case: whether `a` is `A`.
         literal: whether the pattern is plain text.
         inherits: whether directories above have a say in what is ignored.
+        is_top: whether `root` is the top of a repository.
     """
 
     pattern: str
@@ -57,6 +59,7 @@ class Query:
     ignore_case: bool
     literal: bool
     inherits: bool
+    is_top: bool
 
 
 @frozen
@@ -113,10 +116,11 @@ def _rg_arguments(program: str, query: Query) -> list[str]:
         f"--max-columns={_RG_COLUMNS}",
         "--max-columns-preview",
         f"--context={query.context}",
-        "--no-require-git",
         "--no-ignore-dot",
         "--no-ignore-global",
         *([] if query.inherits else ["--no-ignore-parent"]),
+        # Without a repository there are rules as well; with this flag rg knows no repository.
+        *([] if query.inherits or query.is_top else ["--no-require-git"]),
         # A --glob would override what is ignored; a type does not, but knows names only.
         *([] if query.file or name == "*" else [f"--type-add=wanted:{name}", "--type=wanted"]),
         *(["--hidden", "--glob=!.git"] if query.glob.names_hidden else []),
@@ -190,8 +194,8 @@ class _Run:
         name = os.fsdecode(path)
         if not self.query.file and not self.query.glob.matches(name):
             return True
-        shown = text.removesuffix(b"\r").decode("utf-8", "replace")
-        return self.take(Line(name, int(number), sign == b":", shown))
+        decoded = decode(text.removesuffix(b"\r"))
+        return self.take(Line(name, int(number), sign == b":", decoded.shown if decoded else ""))
 
 
 def _lines(command: Command) -> Iterator[bytes]:

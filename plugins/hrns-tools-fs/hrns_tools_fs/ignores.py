@@ -13,7 +13,7 @@ from .host import Host
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-__all__ = ["Ignores"]
+__all__ = ["Ignores", "is_top"]
 
 _FILE_BYTES = 1024 * 1024
 _SPECIAL = frozenset({".git", ".gitignore"})
@@ -51,8 +51,8 @@ class Ignores:
         Those of its repository; none if it is in no repository, or ignored itself: who names it
         wants to see it.
         """
-        top = next((each for each in directory.parents if _is_top(host, each)), None)
-        if top is None or _is_top(host, directory):
+        top = next((each for each in directory.parents if is_top(host, each)), None)
+        if top is None or is_top(host, directory):
             return cls(host)
         ignores = cls(host)
         chain = [each for each in reversed(directory.parents) if each.is_relative_to(top)]
@@ -71,7 +71,7 @@ class Ignores:
         if names.isdisjoint(_SPECIAL):
             return self
         rules = self.rules
-        if _is_top(self.host, directory):
+        if is_top(self.host, directory):
             rules = self._read(directory, directory / ".git" / "info" / "exclude")
         return Ignores(self.host, rules + self._read(directory, directory / ".gitignore"))
 
@@ -96,5 +96,6 @@ class Ignores:
         return (_Rules(base.as_posix().rstrip("/") + "/", spec),)
 
 
-def _is_top(host: Host, directory: Path) -> bool:
+def is_top(host: Host, directory: Path) -> bool:
+    """Whether a directory is the top of a repository."""
     return host.info(directory / ".git") is not None

@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 __all__ = ["HeadAndTail", "Kept", "Live", "clean"]
 
 _ESCAPE = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # control sequence: colours, cursor (ECMA-48 section 5.4)
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]?"  # control sequence: colours, cursor (ECMA-48 section 5.4)
     r"|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # operating system command and the like: titles, links
     r"|[ -/]*[0-~])"  # any other
     r"|\x9b[0-?]*[ -/]*[@-~]"
@@ -128,6 +128,8 @@ class Live:
         """What can be shown now; an escape sequence that is not complete waits for its end."""
         text = self._held + self._decoder.decode(bytes(self._pending), last)
         self._pending.clear()
+        if text.startswith("\r") and not text.startswith("\r\n"):
+            text = "\n" + text[1:]  # it was held: what it overwrites has been shown
         held = _UNFINISHED.search(text)
         cut = (
             held.start()

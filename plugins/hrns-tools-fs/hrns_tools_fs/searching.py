@@ -16,7 +16,7 @@ from hrns.tools import Tool, tool
 
 from .engines import Line, Query, search
 from .host import Host
-from .ignores import Ignores
+from .ignores import Ignores, is_top
 from .pages import shortened
 from .scopes import Scope
 
@@ -84,6 +84,7 @@ class Searching:
             ignore_case=ignoreCase,
             literal=literal,
             inherits=bool(Ignores.above(self.host, scope.root).rules),
+            is_top=is_top(self.host, scope.root),
         )
         found = _Found(_shown_root(scope, query), max(1, limit), query.context)
         there = one_file or scope.is_there(self.host)

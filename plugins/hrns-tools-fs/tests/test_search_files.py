@@ -1,0 +1,188 @@
+"""Every test runs with `rg`, where it is there, and with our own engine: they find the same."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Timer
+
+import pytest
+from hrns_tools_fs.host import LocalHost
+from hrns_tools_fs.testing import Toolbox
+
+from hrns.errors import Cancelled
+from hrns.permissions import Access, Prepared
+
+
+class WithoutRipgrep(LocalHost):
+    def program(self, name: str) -> str | None:
+        return None if name == "rg" else super().program(name)
+
+
+Search = Callable[..., str]
+
+
+@pytest.fixture(params=["rg", "ours"])
+def tools(request: pytest.FixtureRequest, tmp_path: Path) -> Toolbox:
+    from hrns.context import SessionContext
+
+    host = LocalHost() if request.param == "rg" else WithoutRipgrep()
+    if request.param == "rg" and host.program("rg") is None:
+        pytest.skip("there is no rg")
+    return Toolbox(SessionContext(cwd=tmp_path), host)
+
+
+NOTHING = "[no match; hidden and ignored files are searched only if they are named]"
+
+
+def test_lines_stand_under_their_files_with_their_numbers(tools: Toolbox) -> None:
+    tools.file("b.py", "import os\n\ndef main():\n    os.main()\n")
+    tools.file("a/c.py", "main = 1\r\n")
+    assert tools("search_files", pattern="main") == (
+        "a/c.py\n1: main = 1\n\nb.py\n3: def main():\n4:     os.main()"
+    )
+
+
+def test_the_call_says_where_it_looks(tools: Toolbox, tmp_path: Path) -> None:
+    assert tools.prepare("search_files", pattern="x", dir="src", glob="deep/*.py") == Prepared(
+        [Access("read", str(tmp_path / "src/deep"))], title="search_files x in src"
+    )
+
+
+def test_lines_around_can_be_shown(tools: Toolbox) -> None:
+    tools.file("n.txt", "".join(f"{n}\n" for n in range(1, 21)))
+    assert tools("search_files", pattern="^(5|6|15)$", context=1) == (
+        "n.txt\n4- 4\n5: 5\n6: 6\n7- 7\n--\n14- 14\n15: 15\n16- 16"
+    )
+
+
+def test_files_are_chosen_by_a_glob(tools: Toolbox) -> None:
+    for name in ("x.py", "x.txt", "deep/y.py", "deep/er/z.py"):
+        tools.file(name, "hit\n")
+    found = {
+        glob: [
+            line
+            for line in tools("search_files", pattern="hit", glob=glob).split("\n")
+            if "." in line
+        ]
+        for glob in ("*.py", "deep/*.py", "deep/**/*.{py,txt}", "**/er/*")
+    }
+    assert found == {
+        "*.py": ["deep/er/z.py", "deep/y.py", "x.py"],
+        "deep/*.py": ["deep/y.py"],
+        "deep/**/*.{py,txt}": ["deep/er/z.py", "deep/y.py"],
+        "**/er/*": ["deep/er/z.py"],
+    }
+
+
+def test_a_pattern_can_be_plain_text_and_without_regard_to_case(tools: Toolbox) -> None:
+    tools.file("a.txt", "f(x)\nF(X)\nfx\n\u00c4\n")
+    assert tools("search_files", pattern="f(x)", literal=True) == "a.txt\n1: f(x)"
+    assert tools("search_files", pattern="f(x)", ignoreCase=True) == "a.txt\n3: fx"
+    assert tools("search_files", pattern="f(x)", literal=True, ignoreCase=True) == (
+        "a.txt\n1: f(x)\n2: F(X)"
+    )
+    assert tools("search_files", pattern="\u00e4", ignoreCase=True) == "a.txt\n4: \u00c4"
+    assert tools("search_files", pattern="-", literal=True) == NOTHING
+
+
+def test_line_ends_are_no_part_of_a_line(tools: Toolbox) -> None:
+    tools.file("dos.txt", "one\r\ntwo\r\n\r\n")
+    assert tools("search_files", pattern="one$") == "dos.txt\n1: one"
+    assert tools("search_files", pattern=r"one\s") == NOTHING
+    assert tools("search_files", pattern=r"^$") == "dos.txt\n3: "
+
+
+def test_what_rust_does_not_know_is_still_found(tools: Toolbox) -> None:
+    tools.file("a.txt", "foobar\nbar\nxx\n")
+    assert tools("search_files", pattern="(?<=foo)bar") == "a.txt\n1: foobar"
+    assert tools("search_files", pattern="(?<!foo)bar") == "a.txt\n2: bar"
+    assert tools("search_files", pattern=r"(x)\1") == "a.txt\n3: xx"
+
+
+def test_what_is_no_pattern_is_told(tools: Toolbox) -> None:
+    tools.file("a.txt", "x\n")
+    assert tools("search_files", pattern="f(x").startswith("ERROR: the pattern cannot be used: ")
+    assert tools("search_files", pattern="") == "ERROR: the pattern is empty"
+
+
+def test_hidden_and_ignored_files_are_searched_only_if_they_are_named(tools: Toolbox) -> None:
+    tools.file(".gitignore", "*.log\nnode_modules/\n")
+    for name in (".env", ".github/ci.yml", "a.log", "node_modules/m/i.js", "sub/x.log", "sub/y"):
+        tools.file(name, "hit\n")
+    assert tools("search_files", pattern="hit") == "sub/y\n1: hit"
+    assert tools("search_files", pattern="hit", glob="*.log") == NOTHING
+    assert tools("search_files", pattern="hit", glob="**/.env") == ".env\n1: hit"
+    assert tools("search_files", pattern="hit", glob=".github/*") == ".github/ci.yml\n1: hit"
+    assert tools("search_files", pattern="hit", dir="node_modules") == (
+        "node_modules/m/i.js\n1: hit"
+    )
+    assert tools("search_files", pattern="hit", dir="a.log") == "a.log\n1: hit"
+
+
+def test_rules_hold_from_the_top_of_the_repository_down(tools: Toolbox) -> None:
+    (tools.session.cwd / "repo/.git/info").mkdir(parents=True)
+    (tools.session.cwd / "repo/inner/.git").mkdir(parents=True)
+    tools.file(".gitignore", "*.py\n")
+    tools.file("repo/.gitignore", "*.tmp\n")
+    tools.file("repo/.git/info/exclude", "secret.py\n")
+    tools.file("repo/sub/.gitignore", "!kept.tmp\n")
+    for name in ("sub/a.py", "sub/a.tmp", "sub/kept.tmp", "sub/secret.py", "inner/x.tmp"):
+        tools.file(f"repo/{name}", "hit\n")
+    assert tools("search_files", pattern="hit", dir="repo/sub") == (
+        "repo/sub/a.py\n1: hit\n\nrepo/sub/kept.tmp\n1: hit"
+    )
+    assert tools("search_files", pattern="hit", dir="repo", glob="*.tmp") == (
+        "repo/inner/x.tmp\n1: hit\n\nrepo/sub/kept.tmp\n1: hit"
+    )
+
+
+@pytest.mark.timeout(20)
+def test_what_is_no_regular_file_is_passed_over(tools: Toolbox, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("real.txt")
+    (tmp_path / "up").symlink_to("..")
+    tools.file("real.txt", "hit\n")
+    tools.file("binary.bin", b"hit\0hit\n")
+    tools.file("wide.txt", "hit \u00e4\n".encode("utf-16"))
+    tools.file("latin.txt", b"hit caf\xe9\n")
+    assert tools("search_files", pattern="hit") == (
+        "latin.txt\n1: hit caf\ufffd\n\nreal.txt\n1: hit\n\nwide.txt\n1: hit \u00e4"
+    )
+
+
+def test_matches_are_bounded_and_that_is_told(tools: Toolbox) -> None:
+    tools.file("n.txt", "hit\n" * 500)
+    few = tools("search_files", pattern="hit", limit=3)
+    assert few == (
+        "n.txt\n1: hit\n2: hit\n3: hit\n\n[the first 3 matches; there are more: narrow the search]"
+    )
+    assert tools("search_files", pattern="hit", limit=500).endswith("\n500: hit")
+
+
+def test_what_is_shown_is_bounded(tools: Toolbox) -> None:
+    tools.file("long.txt", ("hit " + "x" * 100_000 + "\n") * 300)
+    text = tools("search_files", pattern="hit", limit=1000)
+    assert len(text) < 50_000
+    assert text.split("\n")[1] == f"1: hit {'x' * 296} [... this line is longer]"
+    assert "there are more: narrow the search]" in text
+
+
+def test_an_endless_expression_can_be_interrupted(tools: Toolbox) -> None:
+    tools.file("a.txt", "a" * 40 + "!\n")
+    Timer(0.5, tools.session.cancel.set).start()
+    started = time.monotonic()
+    # The backreference keeps it from rg, whose expressions take no longer than their text.
+    with pytest.raises(Cancelled):
+        tools("search_files", pattern=r"^((a+)+)+\2$")
+    assert time.monotonic() - started < 3
+
+
+def test_what_is_not_there_is_told(tools: Toolbox) -> None:
+    tools.file("src/a.py", "")
+    assert tools("search_files", pattern="x", dir="scr") == (
+        "ERROR: scr: there is no such file; did you mean src?"
+    )
+    assert tools("search_files", pattern="x", glob="none/*.py") == NOTHING
