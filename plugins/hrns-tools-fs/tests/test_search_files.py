@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 from threading import Timer
 
@@ -12,6 +11,7 @@ import pytest
 from hrns_tools_fs.host import LocalHost
 from hrns_tools_fs.testing import Toolbox
 
+from hrns.context import SessionContext
 from hrns.errors import Cancelled
 from hrns.permissions import Access, Prepared
 
@@ -21,13 +21,8 @@ class WithoutRipgrep(LocalHost):
         return None if name == "rg" else super().program(name)
 
 
-Search = Callable[..., str]
-
-
 @pytest.fixture(params=["rg", "ours"])
 def tools(request: pytest.FixtureRequest, tmp_path: Path) -> Toolbox:
-    from hrns.context import SessionContext
-
     host = LocalHost() if request.param == "rg" else WithoutRipgrep()
     if request.param == "rg" and host.program("rg") is None:
         pytest.skip("there is no rg")
@@ -62,11 +57,7 @@ def test_files_are_chosen_by_a_glob(tools: Toolbox) -> None:
     for name in ("x.py", "x.txt", "deep/y.py", "deep/er/z.py"):
         tools.file(name, "hit\n")
     found = {
-        glob: [
-            line
-            for line in tools("search_files", pattern="hit", glob=glob).split("\n")
-            if "." in line
-        ]
+        glob: tools("search_files", pattern="hit", glob=glob).split("\n")[::3]
         for glob in ("*.py", "deep/*.py", "deep/**/*.{py,txt}", "**/er/*")
     }
     assert found == {
@@ -149,7 +140,7 @@ def test_what_is_no_regular_file_is_passed_over(tools: Toolbox, tmp_path: Path) 
     tools.file("wide.txt", "hit \u00e4\n".encode("utf-16"))
     tools.file("latin.txt", b"hit caf\xe9\n")
     assert tools("search_files", pattern="hit") == (
-        "latin.txt\n1: hit caf\ufffd\n\nreal.txt\n1: hit\n\nwide.txt\n1: hit \u00e4"
+        "latin.txt\n1: hit caf\u00e9\n\nreal.txt\n1: hit\n\nwide.txt\n1: hit \u00e4"
     )
 
 
