@@ -7,6 +7,7 @@
     │   └── PromptMissing           nothing was asked
     ├── ConfigError                 what is configured is off: file, line, column, key path
     ├── SerialError                 JSON is not what is written here: a journal, a chunk
+    ├── SessionError                a session file: not there, not readable, of a newer version
     ├── ProviderError               the other side, or the way to it
     │   ├── Unreachable             no connection: name, port, TLS, proxy, time-out
     │   ├── AuthenticationFailed    401, 403
@@ -45,6 +46,7 @@ __all__ = [
     "RequestRefused",
     "SerialError",
     "ServerFault",
+    "SessionError",
     "ToolFailure",
     "ToolsRefused",
     "Unreachable",
@@ -227,6 +229,20 @@ class PluginError(HrnsError):
         self.plugin = plugin
         self.distribution = distribution
         self.hook = hook
+
+
+class SessionError(HrnsError):
+    """A session file is not there, cannot be read or written, or is of a newer version.
+
+    Parameters:
+        path: the file, if there is one.
+    """
+
+    code = "session"
+
+    def __init__(self, message: str, *, hint: str = "", path: Path | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.path = path
 
 
 class ToolFailure(HrnsError):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import uuid
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -20,11 +19,20 @@ from attrs import evolve, field, frozen
 from .agents import DEFAULT_AGENT, Agent
 from .cancel import Cancel
 from .chunks import Chunk, NoticeChunk
-from .config import Config, ProviderConfig, find_provider
+from .config import Config, ProviderConfig, choose_provider, find_provider
 from .context import Mode, SessionContext
-from .errors import ConfigError, UsageError
+from .errors import ConfigError, SessionError, UsageError
+from .journal import (
+    Journal,
+    Record,
+    Story,
+    project_folder,
+    read_journal,
+    sessions_root,
+    tell,
+)
 from .loop import Limits, Loop
-from .messages import Message, Text, ToolCall, UserMessage
+from .messages import Text, ToolCall, UserMessage
 from .nearest import nearest
 from .permissions import (
     Answer,
@@ -39,13 +47,23 @@ from .permissions import (
 )
 from .plugins import Owned, PluginInfo, Plugins, first_owners
 from .providers.base import ModelInfo, ModelOptions, Provider
+from .recording import Recorder
 from .records import PromptSection, ProviderKind, Skill, SlashCommand
 from .redact import redactor_for
 from .retry import RetryPolicy
 from .tools import NAME_PATTERN, Tool
 from .transcript import with_system
 
-__all__ = ["BASE_PROMPT", "Launch", "Session", "build_provider", "choose_agent", "open_session"]
+__all__ = [
+    "BASE_PROMPT",
+    "Launch",
+    "Session",
+    "build_provider",
+    "choose_agent",
+    "choose_for_resume",
+    "find_agent",
+    "open_session",
+]
 
 BASE_PROMPT = (
     "You are a helpful assistant with tools. Use them rather than guess, tell the truth about what "
@@ -67,6 +85,8 @@ class Launch:
         model: the model named there, or "".
         agent: the agent named there, or "".
         mode: the permission mode to start in.
+        resume: the session to go on with, or None for a new one.
+        save: whether sessions are written down.
     """
 
     cwd: Path
@@ -77,6 +97,8 @@ class Launch:
     model: str = ""
     agent: str = ""
     mode: Mode = "ask"
+    resume: Record | None = None
+    save: bool = True
 
 
 def build_provider(plugins: Plugins, entry: ProviderConfig, environ: Mapping[str, str]) -> Provider:
@@ -152,7 +174,8 @@ def open_session(
     take_back: bool = True,
     system: str = "",
     append_system: str = "",
-    messages: Sequence[Message] = (),
+    save: bool = False,
+    resume: Record | None = None,
 ) -> Session:
     """Start a session: ask every plugin for what it brings, and put it together.
 
@@ -171,7 +194,8 @@ def open_session(
         take_back: see `hrns.loop.Loop`.
         system: takes the place of the agent's prompt, if not "".
         append_system: stands behind the whole system prompt, if not "".
-        messages: a conversation to go on with.
+        save: whether the session is written down (`hrns.journal`), from its first message on.
+        resume: the session to go on with; use `choose_for_resume` for the provider.
 
     Raises:
         ConfigError: the agent or the provider's protocol is unknown, or a rule is none.
@@ -191,7 +215,8 @@ def open_session(
         options=options,
         take_back=take_back,
         prompt=(system, append_system),
-        messages=messages,
+        save=save,
+        resume=resume,
     )
 
 
@@ -217,9 +242,10 @@ class Session:
         options: ModelOptions | None,
         take_back: bool,
         prompt: tuple[str, str],
-        messages: Sequence[Message],
+        save: bool,
+        resume: Record | None,
     ) -> None:
-        self.id = uuid.uuid4().hex[:12]
+        self.id = resume.id if resume else os.urandom(6).hex()
         self.context = context
         self.plugins = plugins
         self._notices: list[str] = []
@@ -236,14 +262,18 @@ class Session:
         self._provider = build_provider(plugins, entry, environ)
         self.entry = entry
         self._gather()
-        self.agent, stale = choose_agent(context.agents, agent, config.current_agent)
+        story = tell(resume.branch()) if resume else Story(())
+        saved = story.agent or config.current_agent
+        self.agent, stale = choose_agent(context.agents, agent, saved)
         context.agent = self.agent
         if stale:
             self.notice(stale)
         self._loop = self._make_loop()
-        self.messages: tuple[Message, ...] = tuple(messages) or with_system(
-            (), self.system_prompt()
-        )
+        self.messages = with_system(story.messages, self.system_prompt())
+        self._recorder = Recorder(self._starter(resume, story.leaf), self.notice)
+        self._save = save or resume is not None
+        for text in _recalled(resume, story):
+            self.notice(text)
         plugins.notify("hrns_session_start", context=context)
         self._closed = False
 
@@ -255,7 +285,9 @@ class Session:
         context.skills = tuple(
             each.record for each in first_owners(plugins, "skill", skills, lambda s: s.name)
         )
-        self.tools = _tools(plugins, context)
+        owned = _tools(plugins, context)
+        self.tools = tuple(each.record for each in owned)
+        self.tool_plugins = {each.record.name: each.plugin for each in owned}
         self._policies = _policies(plugins, context, self._rules)
         self._wrappers = _callables(plugins, "hrns_tool_wrappers", context)
         self._editors = _callables(plugins, "hrns_request_editors", context)
@@ -336,11 +368,17 @@ class Session:
     def _send(self, message: UserMessage, cancel: Cancel | None) -> Generator[Chunk, None, None]:
         conversation = (*self.messages, message)
         self.messages = conversation
+        if self._save:
+            self._recorder.switch(provider=self.entry.name, model=self.model, agent=self.agent.name)
+            self._recorder.said(message)
+        changing = {tool.name for tool in self.tools if tool.effects & {"write", "execute"}}
         chunks = self._loop.run(conversation, self.model, cancel=cancel)
         try:
             for chunk in chunks:
                 for notice in self.take_notices():
                     yield self._shown(NoticeChunk(notice))
+                if self._save:
+                    self._recorder.saw(chunk, changing)
                 if chunk.type == "end":
                     self.messages = self._loop.messages
                 yield self._shown(chunk)
@@ -377,8 +415,41 @@ class Session:
         return self._loop.unqueue()
 
     def new(self) -> None:
-        """Begin a new conversation, with a system message built afresh."""
+        """Begin a new conversation, with a system message built afresh and a file of its own."""
         self.messages = with_system((), self.system_prompt())
+        self._recorder.close()
+        self.id = os.urandom(6).hex()
+        self._recorder = Recorder(self._starter(None, ""), self.notice)
+
+    @property
+    def path(self) -> Path | None:
+        """The session's file, once something was said that was written down."""
+        return self._recorder.journal.path if self._recorder.journal else None
+
+    def rewind(self, leaf: str) -> None:
+        """Go on behind an earlier entry of the session's file: a fork.
+
+        Raises:
+            SessionError: nothing was written yet, or there is no such entry.
+        """
+        journal = self._recorder.journal
+        if journal is None:
+            raise SessionError("nothing was said yet that could be gone back to")
+        story = tell(read_journal(journal.path).branch(leaf))
+        journal.leaf = leaf
+        self.messages = with_system(story.messages, self.system_prompt())
+
+    def _starter(self, resume: Record | None, leaf: str) -> Callable[[], Journal]:
+        """How the session's file is opened when there is something to write."""
+
+        def start() -> Journal:
+            if resume is not None:
+                return Journal(resume.path, leaf, redact=self._clean)
+            root = sessions_root(self._environ, Path.home())
+            folder = project_folder(root, self.context.cwd)
+            return Journal.create(folder, self.id, self.context.cwd, redact=self._clean)
+
+        return start
 
     def use_agent(self, name: str) -> Agent:
         """Go on with another agent: its prompt and tools, the same conversation.
@@ -417,6 +488,11 @@ class Session:
         self.entry = evolve(self.entry, model=model)
         self._loop = self._make_loop()
 
+    def use_options(self, options: ModelOptions) -> None:
+        """Go on with other options of the requests."""
+        self._options = options
+        self._loop = self._make_loop()
+
     def find_provider(self, name: str) -> ProviderConfig:
         """The provider of that name in the configuration as it is now.
 
@@ -446,6 +522,7 @@ class Session:
                     close()
                 except Exception as error:  # noqa: BLE001 - a guest's code, and it is named
                     self.plugins.warn(f"the chunk sink of plugin {sink.plugin}: {error}")
+        self._recorder.close()
         self.plugins.notify("hrns_session_end", context=self.context)
 
     def __enter__(self) -> Session:
@@ -484,6 +561,39 @@ class Session:
         return put
 
 
+def choose_for_resume(
+    story: Story, config: Config, provider: str, model: str, environ: Mapping[str, str]
+) -> tuple[ProviderConfig, str]:
+    """The provider and model to go on with, and a notice if the session's own is gone.
+
+    Parameters:
+        story: what the session's file tells.
+        provider: the provider that was asked for now, or "".
+        model: the model that was asked for now, or "".
+
+    Raises:
+        ConfigError: as `hrns.config.choose_provider`.
+    """
+    if provider or not story.provider:
+        return choose_provider(config, provider, model, environ), ""
+    try:
+        found = find_provider(config, story.provider, environ)
+    except ConfigError:
+        chosen = choose_provider(config, "", model, environ)
+        gone = f"The provider {story.provider!r} of this session does not exist any more"
+        return chosen, f"{gone}; {chosen.name} is used."
+    return evolve(found, model=model or story.model or found.model), ""
+
+
+def _recalled(resume: Record | None, story: Story) -> list[str]:
+    """What is to be said of a session that is gone on with."""
+    if resume is None:
+        return []
+    names = ", ".join(f"{call.name} {call.arguments}"[:80] for call in story.interrupted)
+    said = [f"When the session ended, this was not finished, and may have run in part: {names}"]
+    return [*resume.warnings, *(said if names else [])]
+
+
 def _retry(config: Config) -> RetryPolicy:
     retries = config.limits.retries
     return RetryPolicy() if retries is None else RetryPolicy(retries=retries)
@@ -514,7 +624,7 @@ def _agents(plugins: Plugins, context: SessionContext) -> tuple[Agent, ...]:
     return tuple(each.record for each in by_name.values())
 
 
-def _tools(plugins: Plugins, context: SessionContext) -> tuple[Tool, ...]:
+def _tools(plugins: Plugins, context: SessionContext) -> list[Owned[Tool]]:
     """All tools of distinct names that providers take."""
     owned: list[Owned[Tool]] = []
     for each in plugins.collect("hrns_tools", Tool, context=context):
@@ -528,7 +638,7 @@ def _tools(plugins: Plugins, context: SessionContext) -> tuple[Tool, ...]:
     # Of two of one name: who says `replaces` wins, then who is bundled, then who came first.
     ranked = sorted(owned, key=lambda each: (not each.record.replaces, not each.plugin.bundled))
     used = {id(each) for each in first_owners(plugins, "tool", ranked, lambda tool: tool.name)}
-    return tuple(each.record for each in owned if id(each) in used)
+    return [each for each in owned if id(each) in used]
 
 
 def _policies(
