@@ -50,6 +50,7 @@ def test_query_and_user_are_kept_apart_from_the_base() -> None:
     endpoint = read_endpoint("https://me:secret@host/openai?api-version=7", "openai-chat")
     assert endpoint == Endpoint("https://host/openai", "?api-version=7", "me:secret")
     assert endpoint.url("/models") == "https://host/openai/models?api-version=7"
+    assert endpoint.url("/models?limit=9") == "https://host/openai/models?limit=9&api-version=7"
 
 
 @pytest.mark.parametrize(

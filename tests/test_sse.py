@@ -67,6 +67,23 @@ def test_plain_block_after_a_lone_carriage_return_is_read() -> None:
     assert read(b"data: 0\r\r", b"data: 1\n\n") == [("", b"0"), ("", b"1")]
 
 
+@pytest.mark.parametrize(
+    ("block", "events"),
+    [
+        (b"event: a\ndata: 1\n\n", [("a", b"1")]),
+        (b"event: a\ndata: 1\n\nevent: b\ndata: 2\n\n", [("a", b"1"), ("b", b"2")]),
+        (b"event: a\ndata: 1\n\ndata: 2\n\n", [("a", b"1"), ("", b"2")]),
+        (b"event: a\nid: 1\n\nevent: b\ndata: 2\n\n", [("b", b"2")]),
+        (b"event: a\ndata: 1\ndata: 2\n\n", [("a", b"1\n2")]),
+        (b"event: a\nid: 7\ndata: 1\n\n", [("a", b"1")]),
+        (b"event: a\nevent: b\ndata: 1\n\n", [("b", b"1")]),
+        (b"event: a\nevent: b\n\nevent: c\ndata: 1\ndata: 2\n\n", [("c", b"1\n2")]),
+    ],
+)
+def test_named_events_in_one_block_are_told_apart(block: bytes, events: list[Event]) -> None:
+    assert read(b"data: 0\n\n", block, b"data: 9\n\n") == [("", b"0"), *events, ("", b"9")]
+
+
 def test_nothing_gives_nothing() -> None:
     assert read() == []
     assert read(b"") == []

@@ -38,8 +38,9 @@ class Endpoint:
     user: str = ""
 
     def url(self, path: str) -> str:
-        """The URL of a path that begins with a slash."""
-        return f"{self.base}{path}{self.query}"
+        """The URL of a path that begins with a slash, and may have a query of its own."""
+        more = self.query.replace("?", "&", 1) if "?" in path else self.query
+        return f"{self.base}{path}{more}"
 
 
 def read_endpoint(url: str, api: str) -> Endpoint:

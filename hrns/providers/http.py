@@ -63,7 +63,7 @@ class HttpProvider:
         self.codec = codec
         self._endpoint = endpoint
         self._key = _checked_key(key)
-        self._headers = _headers(codec.api, self._key, endpoint.user, headers or {})
+        self._headers = _headers(codec.api, endpoint, self._key, headers or {})
         self._transport = transport or Transport()
 
     def __repr__(self) -> str:
@@ -220,20 +220,22 @@ def _checked_key(key: str) -> str:
     return key
 
 
-def _headers(api: str, key: str, user: str, own: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def _headers(
+    api: str, endpoint: Endpoint, key: str, own: Mapping[str, str]
+) -> tuple[tuple[str, str], ...]:
     """The headers of each request: who we are, the key, and what the configuration adds."""
     headers = [("User-Agent", f"hrns/{__version__}")]
     if api == "anthropic":
         headers += [("anthropic-version", "2023-06-01")]
-    if key and api == "anthropic":
-        headers += [("x-api-key", key)]
-    elif key:
+        headers += [("x-api-key", key)] if key else []
+    if key and not (api == "anthropic" and endpoint.base.endswith("anthropic.com")):
         headers += [("Authorization", f"Bearer {key}")]
-    elif user:
+    elif endpoint.user and not key:
         from base64 import b64encode
         from urllib.parse import unquote
 
-        headers += [("Authorization", f"Basic {b64encode(unquote(user).encode()).decode()}")]
+        user = b64encode(unquote(endpoint.user).encode()).decode()
+        headers += [("Authorization", f"Basic {user}")]
     return _merged(headers, own.items())
 
 
@@ -288,5 +290,9 @@ def _codec(api: str) -> Codec:
             from .openai_chat import OpenAIChat
 
             return OpenAIChat()
+        case "anthropic":
+            from .anthropic import Anthropic
+
+            return Anthropic()
         case _:
             raise ConfigError(f"there is no protocol {api!r}", hint=f"There are {', '.join(APIS)}.")

@@ -1,9 +1,10 @@
 """Framing of server-sent events (WHATWG HTML, section 9.2): bytes in any pieces in, events out.
 
-Nearly all bytes that arrive are whole `data: ...` lines, each followed by an empty one: those are
-split at once. Everything else (other line ends, comments, other fields, events cut by a read)
-goes through the line by line reader. Lines are kept as bytes, so a character that is cut by a read
-needs no care, and U+2028, which ends a line elsewhere, does not here.
+Nearly all bytes that arrive are whole events of a `data: ...` line, perhaps with an `event: ...`
+line before it, and an empty line behind it: those are split at once. Everything else (other line
+ends, comments, other fields, events cut by a read) goes through the line by line reader. Lines are
+kept as bytes, so a character that is cut by a read needs no care, and U+2028, which ends a line
+elsewhere, does not here.
 """
 
 from __future__ import annotations
@@ -59,13 +60,18 @@ class EventReader:
         Raises:
             BrokenStream: an event is longer than the limit.
         """
-        if self._plain and block[:6] == b"data: " and block[-2:] == b"\n\n" and b"\r" not in block:
+        if self._plain and block[-2:] == b"\n\n" and b"\r" not in block:
             line_ends = block.count(b"\n")
-            if line_ends == 2:
-                return [("", block[6:-2])]
-            texts = block[6:-2].split(b"\n\ndata: ")
-            if line_ends == 2 * len(texts):
-                return [("", text) for text in texts]
+            if block[:6] == b"data: ":
+                if line_ends == 2:
+                    return [("", block[6:-2])]
+                texts = block[6:-2].split(b"\n\ndata: ")
+                if line_ends == 2 * len(texts):
+                    return [("", text) for text in texts]
+            elif block[:7] == b"event: ":
+                events = [text.partition(b"\ndata: ") for text in block[7:-2].split(b"\n\nevent: ")]
+                if line_ends == 3 * len(events) and all(mark for _, mark, _ in events):
+                    return [(name.decode("utf-8", "replace"), data) for name, _, data in events]
         return self._read(block)
 
     def end(self) -> list[Event]:
