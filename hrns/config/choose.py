@@ -176,7 +176,7 @@ def known_providers(config: Config, environ: Mapping[str, str]) -> dict[str, Pro
         for candidate in ENVIRONMENT_PROVIDERS
         if environ.get(candidate.variable, "").strip()
     }
-    return {**by_variable, DEMO.name: DEMO, **config.providers}
+    return {**config.providers, **by_variable, DEMO.name: DEMO, **config.providers}
 
 
 def _nothing_to_choose(config: Config) -> ConfigError:

@@ -1,0 +1,193 @@
+"""The commands of the prompt. Each works through its host and the host's session alone.
+
+What a command changes for good is saved; if it cannot be saved, the session goes on as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from attrs import evolve
+
+from hrns.config import (
+    Change,
+    edit_config,
+    find_provider,
+    known_providers,
+    set_current_agent,
+    set_current_provider,
+    set_model,
+)
+from hrns.errors import ConfigError
+from hrns.records import CommandHost, SlashCommand
+from hrns.session import Session
+
+from .banner import KEYS, banner
+from .models import default_model
+from .onboarding import connect
+
+__all__ = ["COMMANDS"]
+
+_LISTED = "hrns_tui.models"
+"""Where the names of the models that were listed last are kept, for completion."""
+
+
+def _help(host: CommandHost, _argument: str) -> None:
+    rows = [
+        (f"/{command.name} {command.usage}".rstrip(), command.help)
+        for command in host.session.commands
+    ]
+    host.say(f"{_table(rows)}\n\n{KEYS}")
+
+
+def _new(host: CommandHost, _argument: str) -> None:
+    host.session.new()
+    host.say(banner(host.session))
+
+
+def _models(host: CommandHost, _argument: str) -> None:
+    session = host.session
+    models = session.models()
+    session.context.state[_LISTED] = tuple(model.id for model in models)
+    rows = [
+        (
+            _marked(model.id, session.model),
+            f"{model.context_window} tokens" if model.context_window else "",
+        )
+        for model in models
+    ]
+    host.say(_table(rows) or f"Provider {session.entry.name} lists no models.")
+
+
+def _model(host: CommandHost, name: str) -> None:
+    session = host.session
+    provider, before = session.entry.name, session.model
+    session.use_model(name)
+    if provider not in session.config.providers:
+        host.say(f"The model is {name}, for this session: {provider} has no entry to save it in.")
+    elif _saved(host, set_model(provider, name), lambda: session.use_model(before)):
+        host.say(f"The model is {name}, and the default of provider {provider}.")
+
+
+def _providers(host: CommandHost, _argument: str) -> None:
+    session = host.session
+    rows = [
+        (_marked(name, session.entry.name), entry.model, entry.api)
+        for name, entry in known_providers(session.config, session.environ).items()
+    ]
+    host.say(_table(rows))
+
+
+def _provider(host: CommandHost, name: str) -> None:
+    session = host.session
+    before = session.entry
+    entry = session.find_provider(name)
+    model = entry.model or default_model(host, session.plugins, entry, session.environ)
+    if model is None:
+        return
+    session.use_provider(evolve(entry, model=model))
+    if _saved(host, set_current_provider(name), lambda: session.use_provider(before)):
+        host.say(f"The provider is {name}, its model {model}.")
+
+
+def _agents(host: CommandHost, _argument: str) -> None:
+    session = host.session
+    rows = [
+        (_marked(agent.name, session.agent.name), agent.description)
+        for agent in session.context.agents
+    ]
+    host.say(_table(rows))
+
+
+def _agent(host: CommandHost, name: str) -> None:
+    session = host.session
+    before = session.agent
+    agent = session.use_agent(name)
+    if _saved(host, set_current_agent(agent.name), lambda: session.use_agent(before.name)):
+        host.say(f"The agent is {agent.name}.")
+
+
+def _connect(host: CommandHost, _argument: str) -> None:
+    session = host.session
+    saved = connect(host, session.config, session.plugins, session.environ)
+    if saved is not None:
+        session.use_provider(find_provider(saved, "", session.environ), saved)
+
+
+def _exit(host: CommandHost, _argument: str) -> None:
+    host.leave()
+
+
+def _saved(host: CommandHost, change: Change, take_back: Callable[[], object]) -> bool:
+    """Whether the change is saved; if it cannot be, that is told, and the session changed back."""
+    try:
+        config = edit_config(host.session.config.path, change)
+    except ConfigError as error:
+        take_back()
+        host.error(str(error))
+        return False
+    host.session.use_config(config)
+    return True
+
+
+def _marked(name: str, current: str) -> str:
+    return f"* {name}" if name == current else f"  {name}"
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> str:
+    """The rows as lines, the columns one below the other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("   ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return "\n".join(lines)
+
+
+def _listed_models(session: Session, word: str) -> Iterator[str]:
+    return _beginning(session.context.state.get(_LISTED, ()), word)
+
+
+def _provider_names(session: Session, word: str) -> Iterator[str]:
+    return _beginning(known_providers(session.config, session.environ), word)
+
+
+def _agent_names(session: Session, word: str) -> Iterator[str]:
+    return _beginning((agent.name for agent in session.context.agents), word)
+
+
+def _beginning(names: Iterable[str], word: str) -> Iterator[str]:
+    return (name for name in names if name.casefold().startswith(word.casefold()))
+
+
+COMMANDS = (
+    SlashCommand("help", "Lists the commands.", _help),
+    SlashCommand("new", "Begins a new conversation.", _new),
+    SlashCommand("models", "Lists the models of the provider.", _models),
+    SlashCommand(
+        "model",
+        "Goes on with another model, and makes it the provider's default.",
+        _model,
+        usage="NAME",
+        complete=_listed_models,
+        needs_argument=True,
+    ),
+    SlashCommand("providers", "Lists the providers.", _providers),
+    SlashCommand(
+        "provider",
+        "Goes on with another provider and its default model.",
+        _provider,
+        usage="NAME",
+        complete=_provider_names,
+        needs_argument=True,
+    ),
+    SlashCommand("connect", "Connects a provider, and goes on with it.", _connect),
+    SlashCommand("agents", "Lists the agents.", _agents),
+    SlashCommand(
+        "agent",
+        "Goes on with another agent: its prompt and its tools.",
+        _agent,
+        usage="NAME",
+        complete=_agent_names,
+        needs_argument=True,
+    ),
+    SlashCommand("exit", "Leaves.", _exit),
+)
+"""The commands, in the order in which `/help` lists them."""

@@ -1,0 +1,116 @@
+"""Asking a person for the facts that commands and onboarding need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from hrns.cancel import Cancel
+from hrns.cli.printing import plain
+from hrns.session import Session
+
+from .screen import Screen
+
+__all__ = ["Dialogue", "Prompt", "PromptDialogue", "confirm", "meant", "numbered"]
+
+_SHOWN = 40
+"""Options that are listed; the others can still be named."""
+
+
+class Dialogue(Protocol):
+    """The part of `hrns.records.CommandHost` that tells and asks."""
+
+    def say(self, text: str) -> None:
+        """Show plain text."""
+
+    def error(self, text: str) -> None:
+        """Show that something went wrong, and what to try."""
+
+    def ask(self, prompt: str, *, default: str = "", secret: bool = False) -> str | None:
+        """Ask for a line of text; None if the person would rather not."""
+
+    def pick(self, title: str, options: Sequence[tuple[str, str]]) -> str | None:
+        """Let the person choose one of (value, description); None if none is wanted."""
+
+
+class Prompt(Protocol):
+    """Where a person writes, whatever draws it.
+
+    Each method raises EOFError when nobody is there any more, or will say more (Ctrl-D), and
+    KeyboardInterrupt on Ctrl-C.
+    """
+
+    def message(self, session: Session) -> str:
+        """A message or a command; it may have several lines, or nothing in it."""
+
+    def line(self, label: str, *, secret: bool = False) -> str:
+        """One line of text, hidden while it is typed if it is secret."""
+
+    def answer(self, label: str, cancel: Cancel) -> str:
+        """The answer to a question that must not be answered by accident.
+
+        What was typed before it was put does not count. EOFError also when `cancel` is set.
+        """
+
+
+class PromptDialogue:
+    """Tells on a screen and asks at a prompt. Ctrl-C and Ctrl-D stand for "rather not"."""
+
+    def __init__(self, screen: Screen, prompt: Prompt) -> None:
+        self.screen = screen
+        self.prompt = prompt
+
+    def say(self, text: str) -> None:
+        """Show plain text."""
+        self.screen.say(text)
+
+    def error(self, text: str) -> None:
+        """Show that something went wrong, and what to try."""
+        self.screen.error(text)
+
+    def ask(self, prompt: str, *, default: str = "", secret: bool = False) -> str | None:
+        """Ask for a line of text; an empty one stands for the default."""
+        label = plain(f"{prompt} [{default}]" if default and not secret else prompt)
+        try:
+            text = self.prompt.line(label, secret=secret)
+        except (EOFError, KeyboardInterrupt):
+            return None
+        return text.strip() or default
+
+    def pick(self, title: str, options: Sequence[tuple[str, str]]) -> str | None:
+        """Let the person choose by number or by name, until it is one of them."""
+        self.say("\n".join([title, *numbered(options)]))
+        while True:
+            given = self.ask("Number or name")
+            if not given:
+                return None
+            if value := meant(given, [value for value, _ in options]):
+                return value
+            self.error(f"there is no {given!r} in the list")
+
+
+def confirm(dialogue: Dialogue, question: str, *, default: bool = False) -> bool | None:
+    """Whether the person says yes; None if they would rather not answer."""
+    given = dialogue.ask(f"{question} (y/n)", default="y" if default else "n")
+    return None if given is None else given.casefold() in ("y", "yes")
+
+
+def numbered(options: Sequence[tuple[str, str]]) -> list[str]:
+    """The options (value, description) as numbered lines; of very many only the first."""
+    width = max((len(value) for value, _ in options[:_SHOWN]), default=0)
+    lines = [
+        f"{number:4}  {value:{width}}  {description}".rstrip()
+        for number, (value, description) in enumerate(options[:_SHOWN], 1)
+    ]
+    left_out = len(options) - len(lines)
+    return [*lines, f"      and {left_out} more, by name"] if left_out else lines
+
+
+def meant(given: str, values: Sequence[str]) -> str | None:
+    """The value of that name, whatever its case, or of that number; names come first."""
+    for value in values:
+        if value.casefold() == given.casefold():
+            return value
+    if given.isascii() and given.isdigit() and 1 <= int(given) <= len(values):
+        return values[int(given) - 1]
+    return None

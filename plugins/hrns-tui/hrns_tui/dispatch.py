@@ -1,0 +1,48 @@
+"""What a line that begins with a slash means: a command, or a mistake that is not sent."""
+
+from __future__ import annotations
+
+from hrns.errors import HrnsError
+from hrns.nearest import nearest
+from hrns.records import CommandHost, SlashCommand
+
+__all__ = ["run_command"]
+
+
+def run_command(host: CommandHost, line: str) -> None:
+    """Run the command that a line such as `/model small` names; whatever is off is told."""
+    name, argument = _split(line)
+    command = next((each for each in host.session.commands if each.name == name), None)
+    if command is None:
+        host.error(_unknown(name, host.session.commands))
+    elif command.needs_argument and not argument:
+        host.say(f"Usage: /{command.name} {command.usage}\n{command.help}")
+    else:
+        _run(host, command, argument)
+
+
+def _split(line: str) -> tuple[str, str]:
+    """The name without its slash, and the rest."""
+    words = line[1:].split(maxsplit=1)
+    name = words[0] if words and not line[1:2].isspace() else ""
+    return name, line[1 + len(name) :].strip()
+
+
+def _run(host: CommandHost, command: SlashCommand, argument: str) -> None:
+    try:
+        command.run(host, argument)
+    except HrnsError as error:
+        host.error(str(error))
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a guest's code, and the command is named
+        host.error(f"/{command.name} failed: {type(error).__name__}: {error}")
+
+
+def _unknown(name: str, commands: tuple[SlashCommand, ...]) -> str:
+    near = nearest(name, (command.name for command in commands), 3)
+    guess = f"Did you mean {' or '.join(f'/{each}' for each in near)}? " if near else ""
+    return (
+        f"there is no command /{name}, and nothing was sent\n{guess}/help lists all commands.\n"
+        "To send a message that begins with a slash, put a space before it."
+    )

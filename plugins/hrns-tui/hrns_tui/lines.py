@@ -1,0 +1,81 @@
+"""A prompt of plain lines, for terminals that can do no more (`TERM=dumb`, output to a file).
+
+Each line is a message. Lines are read from the descriptor, not through `input()`: a read that
+must also end when a flag is set cannot wait inside a buffered stream.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from contextlib import nullcontext
+from typing import TextIO
+
+from hrns.cancel import Cancel
+from hrns.session import Session
+
+from .terminal import drop_typed, no_echo
+
+__all__ = ["LinePrompt"]
+
+_POLL_S = 0.1
+
+
+class LinePrompt:
+    """Reads lines of a terminal, or of any file.
+
+    Parameters:
+        source: where they come from.
+        out: where labels are written.
+    """
+
+    def __init__(self, source: TextIO, out: TextIO) -> None:
+        self._source = source
+        self._out = out
+        self._read = b""
+
+    def message(self, session: Session) -> str:  # noqa: ARG002 - nothing is completed here
+        """The next line."""
+        return self._next_line("> ")
+
+    def line(self, label: str, *, secret: bool = False) -> str:
+        """The next line; a secret one is not echoed."""
+        with no_echo(self._source) if secret else nullcontext():
+            text = self._next_line(f"{label}: ")
+        if secret:
+            self._write("\n")
+        return text
+
+    def answer(self, label: str, cancel: Cancel) -> str:
+        """The next line that is typed from now on."""
+        drop_typed(self._source)
+        self._read = b""
+        return self._next_line(f"{label} ", cancel)
+
+    def _next_line(self, label: str, cancel: Cancel | None = None) -> str:
+        self._write(label)
+        while b"\n" not in self._read:
+            self._wait(cancel)
+            data = os.read(self._source.fileno(), 65536)
+            if not data:
+                break
+            self._read += data
+        line, newline, self._read = self._read.partition(b"\n")
+        if not line and not newline:
+            self._write("\n")
+            raise EOFError
+        return line.decode("utf-8", "replace").rstrip("\r")
+
+    def _wait(self, cancel: Cancel | None) -> None:
+        """Wait for something to read; EOFError if the flag is set before that."""
+        if cancel is None or sys.platform == "win32":  # only sockets can be waited for there
+            return
+        while not select.select([self._source], [], [], _POLL_S)[0]:
+            if cancel.is_set():
+                self._write("\n")
+                raise EOFError
+
+    def _write(self, text: str) -> None:
+        self._out.write(text)
+        self._out.flush()

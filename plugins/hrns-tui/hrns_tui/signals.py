@@ -1,0 +1,75 @@
+"""What the signals do: end the turn that runs, or the program.
+
+No exception is raised inside a turn: a signal sets the turn's flag, and the turn ends by itself
+with everything in its place. Between turns a signal raises, where whatever blocks should end.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from hrns.cancel import Cancel
+
+__all__ = ["leaving_on_signals", "turn_signals"]
+
+_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+@contextmanager
+def leaving_on_signals() -> Iterator[None]:
+    """Inside the block SIGTERM and SIGHUP end the program in good order: 128 + their number."""
+
+    def leave(number: int, _frame: FrameType | None) -> None:
+        _note(number)
+        raise SystemExit(128 + number)
+
+    with _handled(leave, _ENDING):
+        yield
+
+
+@contextmanager
+def turn_signals(cancel: Cancel) -> Iterator[None]:
+    """Inside the block SIGINT sets `cancel`; so do SIGTERM and SIGHUP, which then end the program.
+
+    Raises:
+        SystemExit: at the end of the block, after SIGTERM or SIGHUP.
+    """
+    ending: list[int] = []
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        _note(number)
+        if number in _ENDING:
+            ending.append(number)
+        cancel.set("interrupted" if number == signal.SIGINT else "terminated")
+
+    with _handled(stop, (signal.SIGINT, *_ENDING)):
+        yield
+    if ending:
+        raise SystemExit(128 + ending[0])
+
+
+@contextmanager
+def _handled(
+    handler: Callable[[int, FrameType | None], Any], numbers: tuple[int, ...]
+) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
+
+
+def _note(number: int) -> None:
+    """After a hang-up nobody reads what is written, and writing it would fail."""
+    if number == getattr(signal, "SIGHUP", None):
+        devnull = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(devnull, stream.fileno())
+        os.close(devnull)
