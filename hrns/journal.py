@@ -46,6 +46,8 @@ __all__ = [
     "list_sessions",
     "project_folder",
     "read_journal",
+    "read_message_of",
+    "read_result_of",
     "sessions_root",
     "tell",
 ]
@@ -336,11 +338,11 @@ def tell(branch: Sequence[Entry]) -> Story:
     for entry in branch:
         match entry.type:
             case "message":
-                message = _message(entry)
+                message = read_message_of(entry)
                 if message is not None:
                     _add(messages, message, results)
             case "result":
-                if (result := _result(entry)) is not None:
+                if (result := read_result_of(entry)) is not None:
                     results[result.call_id] = result
             case "switch":
                 facts.update({k: v for k, v in entry.data.items() if k in facts and v})
@@ -366,7 +368,7 @@ def _answer_pending(
     return tuple(call for call in pending if call.id not in results)
 
 
-def _message(entry: Entry) -> Message | None:
+def read_message_of(entry: Entry) -> Message | None:
     """The message of an entry; None if it is of another age: what stands around it is kept."""
     try:
         return read_message(entry.data.get("message"))
@@ -374,7 +376,8 @@ def _message(entry: Entry) -> Message | None:
         return None
 
 
-def _result(entry: Entry) -> ToolResult | None:
+def read_result_of(entry: Entry) -> ToolResult | None:
+    """The tool result of an entry; None as above."""
     try:
         read = read_message({"role": "tool", "results": [entry.data.get("result")]})
     except SerialError:
