@@ -13,7 +13,7 @@ import pluggy
 if TYPE_CHECKING:
     from .agents import Agent
     from .context import SessionContext
-    from .records import PromptSection, ProviderKind
+    from .records import ChunkSink, PromptSection, ProviderKind
 
 __all__ = ["CorePlugin"]
 
@@ -21,7 +21,7 @@ hookimpl = pluggy.HookimplMarker("hrns")
 
 
 class CorePlugin:
-    """The built-in agents, protocols and prompt section."""
+    """The built-in agents, protocols and prompt section, and the chunk log."""
 
     @hookimpl
     def hrns_agents(self) -> Iterable[Agent]:
@@ -36,6 +36,17 @@ class CorePlugin:
         from .providers.kinds import BUILT_IN
 
         return BUILT_IN
+
+    @hookimpl
+    def hrns_chunk_sinks(self, context: SessionContext) -> Iterable[ChunkSink]:
+        """The chunk log, if `log` in the configuration names a file."""
+        if not (named := context.config.get("log")):
+            return []
+        from pathlib import Path
+
+        from .chunklog import ChunkLog
+
+        return [ChunkLog(context.cwd / Path(named).expanduser())]
 
     @hookimpl
     def hrns_prompt_sections(self, context: SessionContext) -> Iterable[PromptSection]:

@@ -12,7 +12,11 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status."""
+    """Run the command line; returns the exit status.
+
+    Parameters:
+        argv: the words behind `hrns`; None for those that the process was started with.
+    """
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments in (["--version"], ["-V"], ["version"]):
         from .._version import __version__
@@ -22,6 +26,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         from .app import run
 
-        return run(arguments)
+        status = run(arguments)
     except KeyboardInterrupt:  # before a command has taken the signal over, or after
-        return 130
+        status = 130
+    if argv is None:
+        _let_nothing_interrupt_the_end()
+    return status
+
+
+def _let_nothing_interrupt_the_end() -> None:
+    """Ignore Ctrl-C from here on: while Python shuts down it would only print a traceback."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -5,9 +5,10 @@ Commands of plugins come from the entry-point group ``hrns.cli`` (name = a click
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,32 +16,43 @@ import click
 
 from ..errors import ConfigError, HrnsError, UsageError
 from . import status
+from .completing import provider_names
+from .streams import open_streams, silence, steady_streams
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    from click.shell_completion import CompletionItem
+
 __all__ = ["COMMANDS", "cli", "run"]
 
 COMMANDS = {
-    "exec": ("hrns.cli.exec:command", "Ask once, let the model use tools, print the answer."),
-    "config": ("hrns.cli.config:command", "Show, change and check the configuration."),
-    "plugins": ("hrns.cli.plugins:command", "List the plugins, what they bring and their state."),
+    "exec": "Ask once, let the model use tools, print the answer.",
+    "connect": "Connect a model: URL, key, default model.",
+    "config": "Show, change and check the configuration.",
+    "providers": "List the providers that can be named.",
+    "models": "List the models that a provider offers.",
+    "agents": "List the agents.",
+    "tools": "List the tools, what they may do and who brings them.",
+    "plugins": "List the plugins, what they bring and their state.",
+    "doctor": "Check the installation, the configuration and the providers.",
+    "completion": "Print a script that completes commands in a shell.",
 }
-"""Command name -> where its click command is, and its line in `--help`."""
+"""Command name -> its line in `--help`; the command is `command` in the module of its name."""
 
 
 class _Commands(click.Group):
     """A group that knows its commands by name and imports one when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return [*COMMANDS, *sorted(_entry_points().keys() - COMMANDS.keys())]
+        return list(_lines())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name in COMMANDS:
-            module, _, attribute = COMMANDS[cmd_name][0].partition(":")
-            command: click.Command = getattr(import_module(module), attribute)
+            module = import_module(f"hrns.cli.{cmd_name}")
+            command: click.Command = module.command
             return command
-        entry_point = _entry_points().get(cmd_name)
+        entry_point = _entry_point(cmd_name)
         return _load(entry_point) if entry_point else None
 
     def resolve_command(
@@ -48,28 +60,48 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if self.get_command(ctx, name) is None and not ctx.resilient_parsing:
-            near = get_close_matches(name, self.list_commands(ctx), n=1)
-            guess = f"Did you mean `hrns {near[0]}`? " if near else ""
-            ask = f'To ask a model: hrns exec "{" ".join(args)}". '
-            raise UsageError(
-                f"there is no command {name!r}", hint=f"{guess}{ask}`hrns --help` lists all."
-            )
+            raise _no_such_command(args)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        rows = [(name, help_) for name, (_, help_) in COMMANDS.items()]
-        for name, entry_point in sorted(_entry_points().items()):
-            if name not in COMMANDS:
-                distribution = entry_point.dist.name if entry_point.dist else "a plugin"
-                rows.append((name, f"(from {distribution})"))
         with formatter.section("Commands"):
-            formatter.write_dl(rows)
+            formatter.write_dl(list(_lines().items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands and options; click itself would import all commands for their help."""
+        from click.shell_completion import CompletionItem
+
+        names = [
+            CompletionItem(name, help=line)
+            for name, line in _lines().items()
+            if name.startswith(incomplete)
+        ]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
-def _entry_points() -> dict[str, EntryPoint]:
+def _lines() -> dict[str, str]:
+    """The commands and what `--help` says of each; a plugin does not take a name of ours."""
+    from .installed import commands_of_plugins
+
+    others = {name: f"(from {source})" for name, source in sorted(commands_of_plugins().items())}
+    return {**COMMANDS, **{name: others[name] for name in others if name not in COMMANDS}}
+
+
+def _no_such_command(args: Sequence[str]) -> UsageError:
+    from ..nearest import nearest
+
+    near = nearest(args[0], _lines())
+    guess = f"Did you mean `hrns {near[0]}`? " if near else ""
+    ask = f'To ask a model: hrns exec "{" ".join(args)}". '
+    return UsageError(
+        f"there is no command {args[0]!r}", hint=f"{guess}{ask}`hrns --help` lists all."
+    )
+
+
+def _entry_point(name: str) -> EntryPoint | None:
     from importlib.metadata import entry_points
 
-    return {entry_point.name: entry_point for entry_point in entry_points(group="hrns.cli")}
+    return next(iter(entry_points(group="hrns.cli", name=name)), None)
 
 
 def _load(entry_point: EntryPoint) -> click.Command:
@@ -98,7 +130,14 @@ def _load(entry_point: EntryPoint) -> click.Command:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option("--version", "-V", is_flag=True, help="Show the version and exit.")
-@click.option("-provider", "--provider", metavar="NAME", default="", help="The provider to use.")
+@click.option(
+    "-provider",
+    "--provider",
+    metavar="NAME",
+    default="",
+    shell_complete=provider_names,
+    help="The provider to use.",
+)
 @click.option("-model", "--model", metavar="NAME", default="", help="The model to ask.")
 @click.option("-agent", "--agent", metavar="NAME", default="", help="The agent to work as.")
 @click.option(
@@ -118,7 +157,9 @@ def cli(ctx: click.Context, /, version: bool, **options: Any) -> int | None:
 
         click.echo(f"hrns {__version__}")
         return 0
-    if ctx.invoked_subcommand is not None:
+    if ctx.invoked_subcommand is not None:  # `hrns --model M exec ...` means the same
+        given = {name: value for name, value in options.items() if value}
+        ctx.default_map = {ctx.invoked_subcommand: given}
         return None
     from .start import start
 
@@ -127,31 +168,52 @@ def cli(ctx: click.Context, /, version: bool, **options: Any) -> int | None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; every fault of the user's is a message and a status."""
+    open_streams()
+    steady_streams()
     try:
-        result = cli.main(list(arguments), prog_name="hrns", standalone_mode=False)
-        return result if isinstance(result, int) else 0
+        done = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence()
+        return status.CLOSED_OUTPUT
+    except OSError as error:
+        silence()
+        sys.stderr.write(f"hrns: the output cannot be written: {error.strerror or error}\n")
+        return status.FAILED
+    return done
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """Run a command line; raises only what standard output and error raise."""
+    try:
+        return _invoke(arguments)
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.Abort:
-        return 130
+        return status.INTERRUPTED
     except click.ClickException as error:
         error.show()
         return error.exit_code
     except HrnsError as error:
         sys.stderr.write(f"hrns: {error}\n")
         return status.of_error(error)
-    except BrokenPipeError:
-        return close_quietly()
-    except Exception as error:  # noqa: BLE001 - a bug of ours: its traceback goes to a file
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in _OF_STREAMS and error.filename is None:
+            raise
         from .crash import report
 
         return report(error, arguments)
 
 
-def close_quietly() -> int:
-    """Leave after the reader of standard output has gone: nothing more is to be said."""
-    import os
+_OF_STREAMS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
 
-    devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, sys.stdout.fileno())
-    return status.CLOSED_OUTPUT
+
+def _invoke(arguments: Sequence[str]) -> int:
+    """What `cli.main` does, without the exits that it takes into its own hands."""
+    if instruction := os.environ.get("_HRNS_COMPLETE"):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(cli, {}, "hrns", "_HRNS_COMPLETE", instruction)
+    with cli.make_context("hrns", list(arguments)) as context:
+        result = cli.invoke(context)
+    return result if isinstance(result, int) else status.DONE

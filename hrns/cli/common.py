@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..config import Config, config_path, load_config, load_project_config, merge
 from ..errors import ConfigError
+from .streams import plain
 
-__all__ = ["read_config", "user_config_path", "working_directory"]
+if TYPE_CHECKING:
+    from ..session import Session
+
+__all__ = ["looking_around", "read_config", "tell", "user_config_path", "working_directory"]
 
 
 def user_config_path() -> Path:
@@ -31,8 +38,35 @@ def read_config() -> Config:
     """
     config = merge(load_config(user_config_path()), load_project_config(working_directory()))
     for warning in config.warnings:
-        sys.stderr.write(f"hrns: warning: {warning}\n")
+        tell(f"warning: {warning}")
     return config
+
+
+@contextmanager
+def looking_around(config: Config | None = None) -> Iterator[Session]:
+    """A session in which no model is asked: what the plugins bring is there to be looked at.
+
+    What they warn of is told.
+
+    Parameters:
+        config: the configuration; it is read if left out.
+    """
+    from ..config import DEMO
+    from ..plugins import load_plugins
+    from ..session import open_session
+
+    config = config or read_config()
+    plugins = load_plugins(os.environ, config.plugins.disabled)
+    with open_session(config, plugins, DEMO, cwd=working_directory()) as session:
+        for notice in session.take_notices():
+            tell(f"warning: {notice}")
+        yield session
+
+
+def tell(text: str) -> None:
+    """Say something on standard error that is no part of what was asked for."""
+    sys.stderr.write(f"hrns: {plain(text)}\n")
+    sys.stderr.flush()
 
 
 def working_directory() -> Path:

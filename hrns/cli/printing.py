@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import sys
 from typing import Protocol, TextIO
 
 from ..chunks import (
@@ -20,15 +18,9 @@ from ..chunks import (
     ToolCallStartChunk,
 )
 from ..messages import AssistantMessage
+from .streams import plain, steady_streams
 
-__all__ = ["JsonLinesPrinter", "Printer", "TextPrinter", "plain"]
-
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-
-
-def plain(text: str) -> str:
-    """The text with every character that could steer a terminal made visible or left out."""
-    return _CONTROL.sub(lambda match: "" if match[0] == "\r" else "\ufffd", text)
+__all__ = ["JsonLinesPrinter", "Narrator", "Printer", "TextPrinter", "plain", "steady_streams"]
 
 
 class Printer(Protocol):
@@ -38,8 +30,55 @@ class Printer(Protocol):
         """Show one chunk; raises BrokenPipeError when the reader has gone."""
 
 
+class Narrator:
+    """What a person wants to know beside the answer: errors, notices, tool calls.
+
+    Parameters:
+        err: where it goes.
+        progress: whether tool calls are told.
+        quiet: whether only errors are told.
+    """
+
+    def __init__(self, err: TextIO, *, progress: bool, quiet: bool) -> None:
+        self._err = err
+        self._progress = progress and not quiet
+        self._quiet = quiet
+        self._said_why = False
+
+    def show(self, chunk: Chunk) -> None:
+        """Tell one chunk, if it is one to be told."""
+        for line in self._lines(chunk):
+            self._err.write(f"{plain(line)}\n")
+            self._err.flush()
+
+    def _lines(self, chunk: Chunk) -> list[str]:
+        match chunk:
+            case ErrorChunk(text):
+                self._said_why = True
+                return [f"hrns: error: {text}"]
+            case EndChunk("limit" | "refused" | "cancelled", text) if not self._said_why:
+                return [f"hrns: {text}"]
+            case NoticeChunk(text) | DiscardChunk(text) if not self._quiet:
+                return [f"hrns: {text}"]
+            case RetryChunk(delay_s=delay_s, text=text) if not self._quiet:
+                return [f"hrns: {text}; trying again in {delay_s:.1f} s"]
+            case ToolCallStartChunk() if self._progress:
+                return [f"* {chunk.title or chunk.tool_name}"]
+            case ToolCallErrorChunk(tool_name=name, text=text) if self._progress:
+                return [_failed_call(name, text)]
+            case ToolCallResultChunk(tool_name=name, text=text) if self._progress:
+                return [] if chunk.status == "ok" else [_failed_call(name, text)]
+            case _:
+                return []
+
+
+def _failed_call(name: str, text: str) -> str:
+    first = text.strip().partition("\n")[0]
+    return f"  {name}: {first[:200]}"
+
+
 class TextPrinter:
-    """The assistant's text as it comes; progress, notices and errors beside it.
+    """The assistant's text as it comes, and the rest beside it.
 
     Parameters:
         out: where the text goes.
@@ -50,31 +89,24 @@ class TextPrinter:
 
     def __init__(self, out: TextIO, err: TextIO, *, progress: bool, quiet: bool) -> None:
         self._out = out
-        self._err = err
-        self._progress = progress
-        self._quiet = quiet
-        self._clean = out.isatty()
+        self._narrator = Narrator(err, progress=progress, quiet=quiet)
+        self._is_terminal = out.isatty()
         self._open_line = False
 
     def show(self, chunk: Chunk) -> None:
         """Show one chunk."""
         match chunk:
             case MessageChunk(text):
-                self._write(text)
-            case MessageDoneChunk(AssistantMessage()) | EndChunk():
+                self._write(plain(text) if self._is_terminal else text)
+            case MessageDoneChunk(AssistantMessage()) | ErrorChunk() | EndChunk():
                 self._end_line()
-            case ErrorChunk(text):
-                self._say(f"hrns: error: {text}")
-            case NoticeChunk(text) | RetryChunk(text=text) | DiscardChunk(text):
-                self._notice(chunk, text)
-            case ToolCallStartChunk() | ToolCallErrorChunk() | ToolCallResultChunk():
-                self._tool(chunk)
+            case NoticeChunk() | RetryChunk() | DiscardChunk() if self._is_terminal:
+                self._end_line()
             case _:
                 pass
+        self._narrator.show(chunk)
 
     def _write(self, text: str) -> None:
-        if self._clean:
-            text = plain(text)
         if text:
             self._out.write(text)
             self._out.flush()
@@ -82,31 +114,7 @@ class TextPrinter:
 
     def _end_line(self) -> None:
         if self._open_line:
-            self._out.write("\n")
-            self._out.flush()
-            self._open_line = False
-
-    def _notice(self, chunk: Chunk, text: str) -> None:
-        if self._quiet:
-            return
-        if isinstance(chunk, RetryChunk):
-            text = f"{text}; trying again in {chunk.delay_s:.1f} s"
-        self._say(f"hrns: {text}")
-
-    def _tool(self, chunk: ToolCallStartChunk | ToolCallErrorChunk | ToolCallResultChunk) -> None:
-        if not self._progress or self._quiet:
-            return
-        if isinstance(chunk, ToolCallStartChunk):
-            self._say(f"* {chunk.title or chunk.tool_name}")
-        elif isinstance(chunk, ToolCallErrorChunk) or chunk.status != "ok":
-            first = chunk.text.strip().partition("\n")[0]
-            self._say(f"  {chunk.tool_name}: {first[:200]}")
-
-    def _say(self, text: str) -> None:
-        if self._open_line and self._out.isatty():
-            self._end_line()
-        self._err.write(f"{plain(text)}\n")
-        self._err.flush()
+            self._write("\n")
 
 
 class JsonLinesPrinter:
@@ -131,10 +139,3 @@ class JsonLinesPrinter:
     def _line(self, text: str) -> None:
         self._out.write(f"{text}\n")
         self._out.flush()
-
-
-def steady_streams() -> None:
-    """Let standard output and error take any text, whatever the locale's encoding is."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")

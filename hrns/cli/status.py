@@ -19,7 +19,9 @@ __all__ = [
     "CONFIG",
     "DONE",
     "FAILED",
+    "INTERRUPTED",
     "LIMIT",
+    "MISFIT",
     "NOT_PERMITTED",
     "TRY_LATER",
     "UNAVAILABLE",
@@ -31,15 +33,18 @@ __all__ = [
 DONE = 0
 FAILED = 1
 USAGE = 2
+MISFIT = 65
 UNAVAILABLE = 69
 BUG = 70
 TRY_LATER = 75
 NOT_PERMITTED = 77
 CONFIG = 78
 LIMIT = 124
+INTERRUPTED = 130
 CLOSED_OUTPUT = 141
 
 _BY_CODE = {
+    "misfit": MISFIT,
     "unreachable": UNAVAILABLE,
     "server_fault": UNAVAILABLE,
     "broken_stream": UNAVAILABLE,

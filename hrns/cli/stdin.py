@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from contextlib import suppress
 from queue import Empty, SimpleQueue
 
 from ..cancel import Cancel
@@ -16,6 +15,8 @@ __all__ = ["compose_prompt"]
 PATIENCE_S = 3.0
 """Seconds after which is said what is awaited."""
 
+_BLOCK_BYTES = 1 << 16
+
 
 def compose_prompt(words: tuple[str, ...], message: str, *, use_stdin: bool, cancel: Cancel) -> str:
     """The prompt: the words or the message, and what is piped in.
@@ -24,7 +25,7 @@ def compose_prompt(words: tuple[str, ...], message: str, *, use_stdin: bool, can
 
     Raises:
         PromptMissing: there is nothing to ask.
-        UsageError: both words and a message are given.
+        UsageError: both words and a message are given, or standard input cannot be read.
         Cancelled: `cancel` was set while input was awaited.
     """
     if words and message:
@@ -50,20 +51,10 @@ def _is_terminal() -> bool:
 def _piped(cancel: Cancel) -> str:
     """Standard input to its end, undecodable bytes replaced.
 
-    It is read in a thread: a signal handler that raises nothing does not end a blocked read. And
-    it is read past `sys.stdin`, whose lock that thread would hold while the program ends.
+    It is read in a thread: a signal handler that raises nothing does not end a blocked read.
     """
-    bell: SimpleQueue[bytes] = SimpleQueue()
-    descriptor = sys.stdin.fileno()
-
-    def read() -> None:
-        pieces = []
-        with suppress(OSError):
-            while piece := os.read(descriptor, 1 << 16):
-                pieces.append(piece)
-        bell.put(b"".join(pieces))
-
-    threading.Thread(target=read, name="hrns stdin", daemon=True).start()
+    bell: SimpleQueue[bytes | OSError] = SimpleQueue()
+    threading.Thread(target=_read, args=(bell,), name="hrns stdin", daemon=True).start()
     with cancel.waker(lambda: bell.put(b"")):
         try:
             data = bell.get(timeout=PATIENCE_S)
@@ -75,4 +66,18 @@ def _piped(cancel: Cancel) -> str:
             sys.stderr.flush()
             data = bell.get()
     cancel.check()
+    if isinstance(data, OSError):
+        raise UsageError(
+            f"standard input cannot be read: {data.strerror or data}",
+            hint="--no-stdin leaves it alone.",
+        ) from data
     return data.decode("utf-8-sig", "replace")
+
+
+def _read(bell: SimpleQueue[bytes | OSError]) -> None:
+    # Not through sys.stdin: Python aborts if it ends while a thread holds the lock of that.
+    try:
+        blocks = iter(lambda: os.read(sys.stdin.fileno(), _BLOCK_BYTES), b"")
+        bell.put(b"".join(blocks))
+    except OSError as error:
+        bell.put(error)

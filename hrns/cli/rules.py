@@ -1,0 +1,62 @@
+"""Permission rules of the command line, and rules that speak of no tool there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..config import Config
+from ..errors import UsageError
+from ..nearest import nearest
+from ..permissions import Decision, Rule
+from ..session import Session
+from .common import tell
+
+__all__ = ["check_rules", "rules_of_flags"]
+
+_DECISIONS: tuple[Decision, ...] = ("allow", "ask", "deny")
+
+
+def rules_of_flags(allow: Iterable[str], deny: Iterable[str]) -> list[Rule]:
+    """The rules that `--allow` and `--deny` stand for.
+
+    Raises:
+        ConfigError: one of them is none.
+    """
+    return [
+        *(Rule.parse("allow", text, "--allow") for text in allow),
+        *(Rule.parse("deny", text, "--deny") for text in deny),
+    ]
+
+
+def check_rules(session: Session, config: Config, flags: Sequence[Rule]) -> None:
+    """Look for rules that name no tool of the session: a misspelt one would protect nothing.
+
+    In the configuration, what looks misspelt is told: it may also mean a plugin that is not here.
+
+    Raises:
+        UsageError: a rule of the command line looks misspelt.
+    """
+    names = [tool.name for tool in session.tools]
+    for rule in flags:
+        if not _is_known(rule, names):
+            _refuse(rule, names)
+    for decision in _DECISIONS:
+        for text in getattr(config.permissions, decision):
+            rule = Rule.parse(decision, text, config.path.name)
+            near = nearest(rule.tool, names)
+            if near and not _is_known(rule, names):
+                tell(f"warning: a rule in {rule.source} names {rule.tool}; is {near[0]} meant?")
+
+
+def _is_known(rule: Rule, names: Sequence[str]) -> bool:
+    return rule.tool == "*" or rule.tool in names
+
+
+def _refuse(rule: Rule, names: Sequence[str]) -> None:
+    near = nearest(rule.tool, names)
+    if near:
+        raise UsageError(
+            f"{rule.source} {rule.tool}: there is no such tool",
+            hint=f"Did you mean {near[0]}? `hrns tools` lists all.",
+        )
+    tell(f"warning: {rule.source} {rule.tool}: there is no such tool")
