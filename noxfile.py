@@ -80,12 +80,13 @@ def lowest(session: nox.Session) -> None:
 @nox.session
 def wheels(session: nox.Session) -> None:
     """Build every distribution, install from the files alone, and use it there."""
-    session.install("build", "hatchling", *TEST_TOOLS)
+    session.install("build", "hatchling>=1.27", "uv", *TEST_TOOLS)
     dist = ROOT / "dist"
     shutil.rmtree(dist, ignore_errors=True)
     sources = [".", *(f"plugins/{name}" for name in PLUGINS), *(f"examples/{n}" for n in EXAMPLES)]
     for source in sources:
-        session.run("python", "-m", "build", "-q", "--outdir", str(dist), source, silent=True)
+        build = ("python", "-m", "build", "--no-isolation", "--outdir", str(dist))
+        session.run(*build, source, silent=True)
     session.run("pytest", "-q", "tests/wheels", "--wheels", str(dist), *session.posargs)
 
 
