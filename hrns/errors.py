@@ -28,8 +28,10 @@ iterates a run. Each error says what is wrong, where, and in `hint` what to try.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = [
     "ArgumentFault",
