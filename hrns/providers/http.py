@@ -290,6 +290,10 @@ def _codec(api: str) -> Codec:
             from .openai_chat import OpenAIChat
 
             return OpenAIChat()
+        case "openai-responses":
+            from .openai_responses import OpenAIResponses
+
+            return OpenAIResponses()
         case "anthropic":
             from .anthropic import Anthropic
 

@@ -97,8 +97,7 @@ _REPLY_FIELDS = (
     r"|extra_content|tool_calls|encrypted)"
 )
 NATIVE = Lesson(
-    rf"{_REFUSED}.{{0,120}}{_REPLY_FIELDS}|{_REPLY_FIELDS}.{{0,120}}{_REFUSED}"
-    r"|item with id.{0,80}not found|encrypted content.{0,80}verif|invalid.{0,20}signature",
+    rf"{_REFUSED}.{{0,120}}{_REPLY_FIELDS}|{_REPLY_FIELDS}.{{0,120}}{_REFUSED}",
     lambda quirks, _: evolve(quirks, native=False),
     "the server refuses fields of its own replies: they do not go back any more",
 )
