@@ -20,6 +20,15 @@
     ├── PluginError                 a plugin is off: its name, distribution and hook
     ├── ToolFailure                 raised by a tool: a result that the model can read
     │   └── ArgumentFault           the model's arguments do not fit the tool
+    ├── ReactError                  a ReAct loop that is driven by hand (`hrns.react`)
+    │   ├── MaxIterationsExceeded   more replies than the loop may take
+    │   ├── ToolNotFound            the reply names a tool that is not registered
+    │   ├── ToolFailed              a tool's handler raised
+    │   ├── ParseError              a reply that is neither a step nor a response
+    │   ├── Timeout                 the time of the loop is over
+    │   ├── HistoryOverflow         a message that the history has no room for
+    │   ├── Serialization           a schema or a saved state that is not the JSON it should be
+    │   └── InvalidToolSignature    a tool that cannot be registered as it is
     └── Cancelled                   somebody stopped the run
 
 Weather (a `ProviderError`, `Cancelled`) ends a run as chunks; only misuse is raised to whoever
@@ -40,16 +49,25 @@ __all__ = [
     "Cancelled",
     "ConfigError",
     "ContextOverflow",
+    "HistoryOverflow",
     "HrnsError",
+    "InvalidToolSignature",
+    "MaxIterationsExceeded",
+    "ParseError",
     "PluginError",
     "PromptMissing",
     "ProviderError",
     "RateLimited",
+    "ReactError",
     "RequestRefused",
     "SerialError",
+    "Serialization",
     "ServerFault",
     "SessionError",
+    "Timeout",
+    "ToolFailed",
     "ToolFailure",
+    "ToolNotFound",
     "ToolsRefused",
     "Unreachable",
     "UsageError",
@@ -257,6 +275,117 @@ class ArgumentFault(ToolFailure):
     """The model's arguments do not fit the tool; the message says where, for the model."""
 
     code = "arguments"
+
+
+class ReactError(HrnsError):
+    """A ReAct loop that is driven by hand cannot go on (`hrns.react`)."""
+
+    code = "react"
+
+
+class MaxIterationsExceeded(ReactError):
+    """The loop was given more replies than it may take, or none of them was the answer.
+
+    Parameters:
+        limit: how many replies it may take, or was given.
+    """
+
+    code = "max_iterations"
+
+    def __init__(self, message: str, *, limit: int, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.limit = limit
+
+
+class ToolNotFound(ReactError):
+    """The model names a tool that is not registered; the message is for the model.
+
+    Parameters:
+        name: the tool's name as the model wrote it.
+    """
+
+    code = "tool_not_found"
+
+    def __init__(self, message: str, *, name: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.name = name
+
+
+class ToolFailed(ReactError):
+    """The handler of a tool raised: what it raised is the `__cause__`.
+
+    Parameters:
+        name: the tool's name.
+        reason: what the handler raised, in words.
+    """
+
+    code = "tool_failed"
+
+    def __init__(self, *, name: str, reason: str) -> None:
+        super().__init__(f"{name} failed: {reason}")
+        self.name = name
+        self.reason = reason
+
+
+class ParseError(ReactError):
+    """A reply is neither a step of ReAct nor a response that is known; it says what is missing.
+
+    Parameters:
+        reply: the reply, cut to a sane length.
+    """
+
+    code = "parse"
+
+    def __init__(self, message: str, *, reply: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.reply = reply[:1000]
+
+
+class Timeout(ReactError):
+    """The time that the loop may take is over.
+
+    Parameters:
+        elapsed_ms: milliseconds since the first reply.
+        limit_ms: milliseconds that the loop may take.
+    """
+
+    code = "timeout"
+
+    def __init__(self, *, elapsed_ms: float, limit_ms: float) -> None:
+        super().__init__(f"the loop took {elapsed_ms:g} ms; it may take {limit_ms:g} ms")
+        self.elapsed_ms = elapsed_ms
+        self.limit_ms = limit_ms
+
+
+class HistoryOverflow(ReactError):
+    """A message would make the history longer than it may be.
+
+    Parameters:
+        size: how long it would be, in estimated tokens.
+        limit: how long it may be, in tokens.
+    """
+
+    code = "history_overflow"
+
+    def __init__(self, *, size: int, limit: int) -> None:
+        super().__init__(
+            f"the history would have about {size} tokens; it may have {limit}",
+            hint="push_with_eviction makes room.",
+        )
+        self.size = size
+        self.limit = limit
+
+
+class Serialization(ReactError):
+    """A tool's schema, or a saved state, is not the JSON that it should be."""
+
+    code = "serialization"
+
+
+class InvalidToolSignature(ReactError):
+    """A tool cannot be registered as it is: its name is no name."""
+
+    code = "invalid_tool"
 
 
 class Cancelled(HrnsError):
