@@ -590,6 +590,7 @@ def test_stream_that_just_ends_is_broken(stream: bytes) -> None:
         '{"choices": [{"delta": 7}]}',
         '{"choices": [{"delta": {"content": 7}}]}',
         '{"choices": [{"delta": {"content": [7]}}]}',
+        '{"choices": [{"delta": {"refusal": 7}}]}',
         '{"choices": [{"delta": {"tool_calls": 7}}]}',
         '{"choices": [{"delta": {"tool_calls": [7]}}]}',
         '{"choices": [{"delta": {"tool_calls": [{"function": 7}]}}]}',

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from ..errors import BrokenStream
 from ..messages import AssistantMessage, Message
@@ -12,9 +12,19 @@ from .faults import Report, fault, read_report
 from .jsontext import loads
 from .sse import LIMIT_BYTES, Event, EventReader
 
-__all__ = ["CallIds", "EventDecoder", "HalfCharacters"]
+__all__ = ["CallIds", "EventDecoder", "HalfCharacters", "Reader"]
 
 _BOM = b"\xef\xbb\xbf"
+
+
+class Reader(Protocol):
+    """Cuts bytes in any pieces into events."""
+
+    def feed(self, block: bytes) -> list[Event]:
+        """The events that these bytes complete."""
+
+    def end(self) -> list[Event]:
+        """The last event, if nothing ended it."""
 
 
 class EventDecoder:
@@ -22,15 +32,18 @@ class EventDecoder:
 
     A protocol overrides `take`, `body` and `complete`.
 
+    Parameters:
+        reader: cuts the bytes into events, where they are no server-sent ones.
+
     Attributes:
         finishing: whether the provider has said how the reply ends. What may still come is usage
             and the mark of the end, so it need not be waited for long.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, reader: Reader | None = None) -> None:
         self.finishing = False
-        self._events = EventReader()
-        self._streaming = False  # whether it is certain by now that this is a stream
+        self._events = reader or EventReader()
+        self._streaming = reader is not None  # whether it is certain that this is a stream
         self._head = b""  # white space before anything else
         self._whole: list[bytes] = []  # a body that is no stream
         self._whole_size = 0

@@ -298,5 +298,9 @@ def _codec(api: str) -> Codec:
             from .anthropic import Anthropic
 
             return Anthropic()
+        case "ollama":
+            from .ollama import Ollama
+
+            return Ollama()
         case _:
             raise ConfigError(f"there is no protocol {api!r}", hint=f"There are {', '.join(APIS)}.")

@@ -209,6 +209,8 @@ class ChatDecoder(EventDecoder):
         """Append text of the text part or the reasoning part."""
         if not text:
             return
+        if not isinstance(text, str):
+            raise TypeError("what should be text is none")
         index = self._index[kind]
         if index < 0:
             index = self._index[kind] = self._new_part()
