@@ -17,7 +17,7 @@ from attrs import frozen
 
 from hrns.errors import ToolFailure
 
-__all__ = ["Address", "Allowed", "Resolve", "permitted", "resolve"]
+__all__ = ["Address", "Allowed", "Resolve", "check", "resolve"]
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Resolve: TypeAlias = Callable[[str, int], Sequence[str]]
@@ -81,25 +81,22 @@ def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
 
 
-def permitted(host: str, port: int, allowed: Allowed, resolver: Resolve) -> list[str]:
-    """The addresses of a host, if a fetch may reach every one of them.
+def check(host: str, addresses: Iterable[str], allowed: Allowed) -> None:
+    """That a fetch may reach a host, whichever of its addresses is taken.
 
     Raises:
-        ToolFailure: the name is not known, or leads where no fetch may go.
+        ToolFailure: one of them is where no fetch may go.
     """
-    try:
-        addresses = resolver(host, port)
-    except (OSError, UnicodeError) as error:
-        raise ToolFailure(f"the host {host} is not known: {error}") from error
-    if not allowed.has_name(host):
-        for text in addresses:
-            address = ipaddress.ip_address(text.partition("%")[0])
-            if not (_is_public(address) or allowed.has_address(address)):
-                raise ToolFailure(
-                    f"{host} is at {text}, which is not a public address, and is not fetched. "
-                    "The user can allow it in the configuration: webFetch.allow."
-                )
-    return list(addresses)
+    if allowed.has_name(host):
+        return
+    for text in addresses:
+        address = ipaddress.ip_address(text.partition("%")[0])
+        if not (_is_public(address) or allowed.has_address(address)):
+            at = "" if text == host else f" is at {text}, which"
+            raise ToolFailure(
+                f"{host}{at} is not a public address, and is not fetched. "
+                "The user can allow it in the configuration: webFetch.allow."
+            )
 
 
 def _is_public(address: Address) -> bool:

@@ -6,7 +6,6 @@ as it is, to the byte.
 
 from __future__ import annotations
 
-import difflib
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -264,6 +263,8 @@ def _not_found(lines: Sequence[str], wanted: Sequence[str], loose: int) -> str:
 
 def _nearest(lines: Sequence[str], wanted: Sequence[str]) -> str:
     """The lines that are most like the longest wanted line, numbered, with some around."""
+    import difflib
+
     probe = max((line.strip() for line in wanted), key=len)
     close = difflib.get_close_matches(probe, {line.strip() for line in lines[:_SEARCHED]}, 1, 0.5)
     if not probe or not close:

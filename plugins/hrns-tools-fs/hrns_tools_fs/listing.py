@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from attrs import frozen
 
@@ -15,8 +15,10 @@ from hrns.permissions import Access, Prepared
 from hrns.tools import Tool, tool
 
 from .host import Host
-from .scopes import Scope
-from .walking import Walk
+
+if TYPE_CHECKING:
+    from .scopes import Scope
+    from .walking import Walk
 
 __all__ = ["Listing"]
 
@@ -37,7 +39,7 @@ class Listing:
 
     def prepare(self, dir: str, globPattern: str, context: ToolContext) -> Prepared:  # noqa: A002
         """Which directory would be listed."""
-        scope = Scope.of(dir, globPattern or "*", context.cwd, self.host)
+        scope = self._scope(dir, globPattern, context)
         title = f"list_files {dir or '.'} {globPattern or '*'}"
         return Prepared([Access("read", str(scope.root))], title=title)
 
@@ -51,7 +53,9 @@ class Listing:
 
         Directories end in /. Hidden and git-ignored entries are left out unless named.
         """
-        scope = Scope.of(dir, globPattern or "*", context.cwd, self.host)
+        from .walking import Walk
+
+        scope = self._scope(dir, globPattern, context)
         scope.check(self.host)
         walk = Walk(self.host, scope.root, scope.glob, context.cancel, LIMIT_S)
         paths: list[str] = []
@@ -62,6 +66,11 @@ class Listing:
             notes.insert(0, f"{SHOWN} of {len(paths)} are shown; narrow the pattern")
         listed = json.dumps(paths[:SHOWN], ensure_ascii=False)
         return ToolResult([Text(listed), *(Text(f"[{note}]") for note in notes)], structured=listed)
+
+    def _scope(self, directory: str, pattern: str, context: ToolContext) -> Scope:
+        from .scopes import Scope
+
+        return Scope.of(directory, pattern or "*", context.cwd, self.host)
 
 
 def _paths(walk: Walk) -> Iterator[str]:

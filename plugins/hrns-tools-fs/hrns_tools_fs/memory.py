@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from attrs import define, field, frozen
@@ -56,4 +55,6 @@ class FileMemory:
 
 
 def _digest(data: bytes) -> bytes:
+    import hashlib
+
     return hashlib.blake2b(data, digest_size=16).digest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import unicodedata
 from pathlib import Path
 
@@ -86,6 +85,8 @@ def _names_like(part: str, directory: Path, host: Host) -> list[str]:
 
 
 def _near(path: Path, host: Host) -> list[str]:
+    import difflib
+
     names = {name.casefold(): name for name in _names(path.parent, host)}
     close = difflib.get_close_matches(path.name.casefold(), names, _SUGGESTIONS, cutoff=0.6)
     return [names[name] for name in close]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from attrs import Factory, define, frozen
 
@@ -14,11 +14,12 @@ from hrns.errors import ToolFailure
 from hrns.permissions import Access, Prepared
 from hrns.tools import Tool, tool
 
-from .engines import Line, Query, search
 from .host import Host
-from .ignores import Ignores, is_top
 from .pages import shortened
-from .scopes import Scope
+
+if TYPE_CHECKING:
+    from .engines import Line, Query
+    from .scopes import Scope
 
 __all__ = ["Searching"]
 
@@ -68,6 +69,9 @@ class Searching:
         limit: Annotated[int, "how many matches"] = SHOWN,
     ) -> str:
         """Find the lines that match a pattern in files below a directory, with their numbers."""
+        from .engines import Query, search
+        from .ignores import Ignores, is_top
+
         if not pattern:
             raise ToolFailure("the pattern is empty")
         scope = self._scope(dir, glob, call)
@@ -93,6 +97,8 @@ class Searching:
 
     def _scope(self, directory: str, glob: str, call: ToolContext) -> Scope:
         """A glob without a slash is meant at any depth."""
+        from .scopes import Scope
+
         pattern = glob if "/" in glob else f"**/{glob or '*'}"
         return Scope.of(directory, pattern, call.cwd, self.host)
 

@@ -10,17 +10,18 @@ import http.client
 import socket
 import ssl
 import zlib
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TypeAlias
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from attrs import field, frozen
 
 from hrns import __version__
 from hrns.errors import ToolFailure
 
-__all__ = ["Dial", "Line", "Response", "Target", "dial", "get"]
+__all__ = ["Dial", "Line", "Proxy", "Response", "Target", "dial", "get"]
 
 CONNECT_S = 10.0
 HEAD_S = 30.0
@@ -31,7 +32,7 @@ _PORTS = {"http": 80, "https": 443}
 _HEADERS = {
     "User-Agent": f"hrns/{__version__}",
     "Accept": "text/markdown, text/html;q=0.9, text/plain;q=0.9, */*;q=0.5",
-    "Accept-Encoding": "gzip, deflate",
+    "Accept-Encoding": "gzip",
     "Connection": "close",
 }
 _SAFE = "/%:@!$&'()*+,;=-._~?"
@@ -119,6 +120,40 @@ class Target:
 
 
 @frozen
+class Proxy:
+    """An HTTP proxy, which finds hosts itself.
+
+    Parameters:
+        host: its name or address.
+        port: its port.
+        authorization: what it is to be told of who asks, or "".
+    """
+
+    host: str
+    port: int
+    authorization: str
+
+    @classmethod
+    def parse(cls, url: str) -> Proxy:
+        """The proxy that a URL of the environment names.
+
+        Raises:
+            ToolFailure: it is none, or of a kind that is not known here.
+        """
+        parts = urlsplit(url)
+        if parts.scheme != "http" or not parts.hostname:
+            raise ToolFailure("the proxy that the environment names is no http:// URL")
+        user = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+        basic = f"Basic {b64encode(user.encode()).decode()}" if parts.username else ""
+        return cls(parts.hostname, parts.port or _PORTS["http"], basic)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What a request to it carries."""
+        return {"Proxy-Authorization": self.authorization} if self.authorization else {}
+
+
+@frozen
 class Response:
     """The head of an answer, and its body to be read once."""
 
@@ -126,6 +161,7 @@ class Response:
     reason: str
     headers: http.client.HTTPMessage = field(repr=False)
     _message: http.client.HTTPResponse = field(repr=False)
+    _socket: socket.socket = field(repr=False)
 
     def body(self) -> Iterator[bytes]:
         """The body in pieces, unpacked.
@@ -142,6 +178,7 @@ class Response:
     def close(self) -> None:
         """The rest is not wanted."""
         self._message.close()
+        self._socket.close()
 
     def _pieces(self) -> Iterator[bytes]:
         while piece := self._message.read1(PIECE_BYTES):
@@ -150,20 +187,25 @@ class Response:
             raise http.client.IncompleteRead(b"", self._message.length)
 
 
-def get(target: Target, addresses: Sequence[str], line: Line, dialler: Dial) -> Response:
-    """Ask one of the addresses, the first that takes the connection.
+def get(
+    target: Target, addresses: Sequence[str], line: Line, dialler: Dial, proxy: Proxy | None
+) -> Response:
+    """Ask one of the addresses, the first that takes the connection; or the proxy.
 
     Raises:
         ToolFailure: there is no connection, or no answer, or none that can be read.
     """
-    connected = _connected(target, addresses, line, dialler)
+    connected = _connected(target, addresses, line, dialler, proxy)
+    plainly_proxied = proxy is not None and not target.secure
+    path = f"http://{target.authority}{target.path}" if plainly_proxied else target.path
+    headers = {**_HEADERS, **(proxy.headers if proxy and plainly_proxied else {})}
     connection = http.client.HTTPConnection(target.host, target.port)
     connection.sock = connected
     try:
         connected.settimeout(HEAD_S)
-        connection.putrequest("GET", target.path, skip_host=True, skip_accept_encoding=True)
+        connection.putrequest("GET", path, skip_host=True, skip_accept_encoding=True)
         connection.putheader("Host", target.authority)
-        for name, value in _HEADERS.items():
+        for name, value in headers.items():
             connection.putheader(name, value)
         connection.endheaders()
         message = connection.getresponse()
@@ -172,21 +214,47 @@ def get(target: Target, addresses: Sequence[str], line: Line, dialler: Dial) -> 
         connected.close()
         what = str(error) or type(error).__name__
         raise ToolFailure(f"{target.authority} gave no answer: {what}") from error
-    return Response(message.status, message.reason, message.msg, message)
+    return Response(message.status, message.reason, message.msg, message, connected)
 
 
 def _connected(
-    target: Target, addresses: Sequence[str], line: Line, dialler: Dial
+    target: Target, addresses: Sequence[str], line: Line, dialler: Dial, proxy: Proxy | None
 ) -> socket.socket:
     faults = []
-    for address in addresses:
+    port = proxy.port if proxy else target.port
+    for address in [proxy.host] if proxy else addresses:
         try:
-            connected = dialler(address, target.port, CONNECT_S)
-            line.take(connected)
+            connected = dialler(address, port, CONNECT_S)
+        except OSError as error:
+            faults.append(f"{address}: {error}")
+            continue
+        line.take(connected)
+        try:
+            if proxy and target.secure:
+                _tunnel(connected, target, proxy)
             return _secured(connected, target, line) if target.secure else connected
         except OSError as error:  # ssl.SSLError is one
+            connected.close()
             faults.append(f"{address}: {error}")
     raise ToolFailure(f"{target.authority} cannot be reached: {'; '.join(faults)}")
+
+
+def _tunnel(connected: socket.socket, target: Target, proxy: Proxy) -> None:
+    """Have the proxy connect us to the target (RFC 9110 section 9.3.6)."""
+    host = f"[{target.host}]" if ":" in target.host else target.host
+    place = f"{host}:{target.port}"
+    lines = [f"CONNECT {place} HTTP/1.1", f"Host: {place}"]
+    lines += [f"{name}: {value}" for name, value in proxy.headers.items()]
+    connected.sendall("\r\n".join([*lines, "", ""]).encode("ascii"))
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        byte = connected.recv(1)  # what follows the head is not ours to take
+        if not byte or len(head) > PIECE_BYTES:
+            raise OSError("the proxy gave no answer")
+        head += byte
+    status = head.split(b"\r\n")[0].decode("latin-1")
+    if status.split()[1:2] != ["200"]:
+        raise OSError(f"the proxy refused: {status}")
 
 
 def _secured(connected: socket.socket, target: Target, line: Line) -> socket.socket:
@@ -213,14 +281,15 @@ def _bundle() -> str:
 
 
 def _unpacked(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
-    """The pieces, unpacked as far as the encoding is known; each at most `PIECE_BYTES` long."""
-    if encoding.strip().lower() not in ("gzip", "x-gzip", "deflate"):
+    """The pieces, unpacked if they are packed; each at most `PIECE_BYTES` long."""
+    if encoding.strip().lower() not in ("gzip", "x-gzip"):
         yield from pieces
         return
-    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
     for piece in pieces:
         packed = piece
         while packed:
             yield unpacker.decompress(packed, PIECE_BYTES)
             packed = unpacker.unconsumed_tail
-    yield unpacker.flush()
+    if not unpacker.eof:
+        raise zlib.error("the packed body is not complete")

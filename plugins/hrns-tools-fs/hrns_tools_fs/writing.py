@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from attrs import frozen
 
@@ -16,19 +13,13 @@ from hrns.messages import Diff, ToolResult
 from hrns.permissions import Access, Prepared
 from hrns.tools import Tool, tool
 
-from .edits import Edit, apply, whole
-from .host import FileChanged, FileInfo, Host
-from .memory import FileMemory
-from .paths import Place, locate, missing
-from .texts import Decoded, decode
+from .host import Host
+from .paths import locate
+
+if TYPE_CHECKING:
+    from .changes import Change
 
 __all__ = ["Replacement", "Writing"]
-
-EDIT_BYTES = 64 * 1024 * 1024
-"""An edit holds the file in memory, several times."""
-
-_WHOLE_DIFF_CHARACTERS = 200_000
-_DIFF_CONTEXT = 3
 
 
 @frozen
@@ -38,17 +29,6 @@ class Replacement:
     oldString: str
     newString: str
     replaceAll: bool = False
-
-
-@frozen
-class _Opened:
-    """A file as it was when we looked."""
-
-    place: Place
-    real: Path
-    info: FileInfo
-    data: bytes
-    decoded: Decoded
 
 
 @frozen
@@ -76,10 +56,10 @@ class Writing:
 
         oldString is copied exactly from the file, and occurs there once.
         """
-        place = locate(fileName, context.cwd, self.host)
-        if not self._is_there(place):
-            return self._create(place, newString, FileMemory.of(context), oldString)
-        return self._edit(place, [Edit(oldString, newString, replaceAll)], context)
+        change = self._change(fileName, context)
+        if not change.is_there():
+            return change.create(newString, oldString)
+        return change.edit([Replacement(oldString, newString, replaceAll)])
 
     def edit_file(
         self, fileName: str, edits: list[Replacement], context: ToolContext
@@ -87,7 +67,7 @@ class Writing:
         """Make several replacements in one file, one after the other: all of them or none."""
         if not edits:
             raise ToolFailure("edits is empty")
-        return self._edit(locate(fileName, context.cwd, self.host), _edits(edits), context)
+        return self._change(fileName, context).edit(edits)
 
     def prepare_write(
         self,
@@ -98,127 +78,27 @@ class Writing:
         replaceAll: bool = False,
     ) -> Prepared:
         """What write_file would change."""
-        place = locate(fileName, context.cwd, self.host)
+        change = self._change(fileName, context)
         preview: Diff | None = Diff(fileName, None, newString)
-        if self._is_there(place):
-            preview = self._preview(place, [Edit(oldString, newString, replaceAll)], context)
-        return _prepared("write_file", place, preview)
+        if change.is_there():
+            preview = change.preview([Replacement(oldString, newString, replaceAll)])
+        return _prepared("write_file", change, preview)
 
     def prepare_edit(
         self, fileName: str, edits: list[Replacement], context: ToolContext
     ) -> Prepared:
         """What edit_file would change."""
-        place = locate(fileName, context.cwd, self.host)
-        return _prepared("edit_file", place, self._preview(place, _edits(edits), context))
+        change = self._change(fileName, context)
+        return _prepared("edit_file", change, change.preview(edits))
 
-    def _is_there(self, place: Place) -> bool:
-        """Whether something stands at a place; a link that leads nowhere can be filled."""
-        info = self.host.info(place.path)
-        return info is not None and info.kind != "link"
+    def _change(self, name: str, context: ToolContext) -> Change:
+        from .changes import Change
+        from .memory import FileMemory
 
-    def _preview(self, place: Place, edits: Sequence[Edit], context: ToolContext) -> Diff | None:
-        """The change, or None if it cannot be made: that is told when it is tried."""
-        with suppress(ToolFailure):
-            opened = self._open(place, FileMemory.of(context))
-            new = opened.decoded.with_text(apply(opened.decoded.text, edits).text)
-            return _diff(place, opened.decoded, new)
-        return None
-
-    def _create(self, place: Place, text: str, memory: FileMemory, old: str) -> ToolResult:
-        data = _encoded(place, Decoded(whole(text)))
-        try:
-            self.host.create(place.path, data)
-        except FileExistsError:
-            raise ToolFailure(f"{place.shown} was just made by somebody else; read it") from None
-        except OSError as error:
-            raise ToolFailure(f"{place.shown} cannot be written: {error.strerror}") from error
-        memory.note(self.host.resolve(place.path), data, "utf-8")
-        notes = ["there was no such file, so it was made with newString"] if old else []
-        return _done(notes, place, Diff(place.shown, None, text))
-
-    def _edit(self, place: Place, edits: Sequence[Edit], context: ToolContext) -> ToolResult:
-        memory = FileMemory.of(context)
-        with self.host.writing(place.path):
-            opened = self._open(place, memory)
-            if memory.is_stale(opened.real, opened.data):
-                raise ToolFailure(
-                    f"{place.shown} has changed since you read it; nothing was written. "
-                    "Read it again first."
-                )
-            edited = apply(opened.decoded.text, edits)
-            changed = opened.decoded.with_text(edited.text)
-            self._replace(opened, _encoded(place, changed), memory)
-        return _done(edited.notes, place, _diff(place, opened.decoded, changed))
-
-    def _open(self, place: Place, memory: FileMemory) -> _Opened:
-        info = self.host.info(place.path)
-        if info is None:
-            raise missing(place, self.host)
-        if info.kind != "file":
-            raise ToolFailure(f"{place.shown} is a {info.kind}, not a regular file")
-        if info.size > EDIT_BYTES:
-            raise ToolFailure(f"{place.shown} has {info.size} bytes, too many to edit")
-        try:
-            with self.host.open(place.path) as file:
-                data = file.read()
-        except OSError as error:
-            raise ToolFailure(f"{place.shown} cannot be read: {error.strerror}") from error
-        real = self.host.resolve(place.path)
-        decoded = decode(data, memory.encoding(real))
-        if decoded is None:
-            raise ToolFailure(f"{place.shown} is a binary file of {len(data)} bytes, not text")
-        return _Opened(place, real, info, data, decoded)
-
-    def _replace(self, opened: _Opened, data: bytes, memory: FileMemory) -> None:
-        shown = opened.place.shown
-        try:
-            self.host.replace(opened.place.path, data, opened.info)
-        except FileChanged:
-            raise ToolFailure(f"{shown} was just changed by somebody else; read it again") from None
-        except OSError as error:
-            raise ToolFailure(
-                f"{shown} cannot be written: {error.strerror}; it is as it was"
-            ) from error
-        memory.note(opened.real, data, opened.decoded.encoding)
+        return Change(self.host, locate(name, context.cwd, self.host), FileMemory.of(context))
 
 
-def _edits(replacements: Sequence[Replacement]) -> list[Edit]:
-    return [Edit(each.oldString, each.newString, each.replaceAll) for each in replacements]
-
-
-def _prepared(name: str, place: Place, preview: Diff | None) -> Prepared:
+def _prepared(name: str, change: Change, preview: Diff | None) -> Prepared:
+    place = change.place
     accesses = [Access("read", str(place.path)), Access("write", str(place.path))]
     return Prepared(accesses, title=f"{name} {place.shown}", preview=preview)
-
-
-def _done(notes: Sequence[str], place: Place, diff: Diff) -> ToolResult:
-    told = [note for note in (place.note, *notes) if note]
-    return ToolResult(f"OK: {'; '.join(told)}" if told else "OK", display=diff)
-
-
-def _diff(place: Place, old: Decoded, new: Decoded) -> Diff:
-    """The change for people; of a large file the lines that differ, and some around them."""
-    before, after = old.shown, new.shown
-    if len(before) + len(after) <= _WHOLE_DIFF_CHARACTERS:
-        return Diff(place.shown, before, after)
-    old_lines, new_lines = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    same = _same_at_start(old_lines, new_lines)
-    first = max(0, same - _DIFF_CONTEXT)
-    rest = _same_at_start(old_lines[same:][::-1], new_lines[same:][::-1]) - _DIFF_CONTEXT
-    last = -max(0, rest) or None
-    return Diff(place.shown, "".join(old_lines[first:last]), "".join(new_lines[first:last]))
-
-
-def _same_at_start(old: Sequence[str], new: Sequence[str]) -> int:
-    pairs = enumerate(zip(old, new, strict=False))
-    return next((at for at, (one, other) in pairs if one != other), min(len(old), len(new)))
-
-
-def _encoded(place: Place, decoded: Decoded) -> bytes:
-    try:
-        return decoded.encode()
-    except UnicodeEncodeError as error:
-        character = decoded.text[error.start]
-        raise ToolFailure(
-            f"{place.shown} is {decoded.encoding}, which has no {character!r}; nothing was written"
-        ) from error

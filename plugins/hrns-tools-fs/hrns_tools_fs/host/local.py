@@ -7,7 +7,6 @@ import os
 import shutil
 import stat
 import sys
-import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -140,6 +139,8 @@ class LocalLog:
     """A log in the directory for temporary files; it takes `LOG_LIMIT_BYTES`."""
 
     def __init__(self) -> None:
+        import tempfile
+
         self._descriptor, name = tempfile.mkstemp(prefix="hrns-command-", suffix=".log")
         self._room = LOG_LIMIT_BYTES
         self.complete = True

@@ -11,7 +11,6 @@ its group reaches no stranger.
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 import subprocess
 import time
@@ -58,7 +57,7 @@ class _PosixCommand:
     """A command in a session of its own."""
 
     def __init__(self, command: str | Sequence[str], cwd: Path) -> None:
-        self._mark = secrets.token_hex(16)
+        self._mark = os.urandom(16).hex()
         self._process = subprocess.Popen(
             ["/bin/sh", "-c", command] if isinstance(command, str) else command,
             cwd=cwd,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -142,7 +141,7 @@ def _draft(directory: Path, mode: int) -> _Draft:
 
 
 def _hidden_name(directory: Path) -> Path:
-    return directory / f".hrns-{secrets.token_hex(8)}.tmp"
+    return directory / f".hrns-{os.urandom(8).hex()}.tmp"
 
 
 def _make_like(descriptor: int, like: os.stat_result) -> None:
