@@ -22,7 +22,7 @@ from .piped import run_piped
 from .questions import Questions
 from .screen import Screen, wants_colour
 from .signals import leaving_on_signals, turn_signals
-from .terminal import is_capable, no_echo
+from .terminal import echo, is_capable
 
 __all__ = ["App", "run"]
 
@@ -87,6 +87,7 @@ class App(PromptDialogue):
         self.session = session
         self._to_send: deque[str] = deque()
         self._leaving = False
+        self._warned = False
 
     def send(self, text: str) -> None:
         """Send a message to the model when the command is done."""
@@ -99,23 +100,30 @@ class App(PromptDialogue):
     def run(self) -> None:
         """Read and do, until the person leaves."""
         self.say(f"{banner(self.session)}\n{KEYS}")
-        warned = False
         while not self._leaving:
-            self._tell_notices()
-            self.screen.gap()
             try:
-                text = self.prompt.message(self.session)
+                self._step()
             except EOFError:
-                return
+                self._leaving = True
             except KeyboardInterrupt:
-                if warned:
-                    return
-                self.say("Ctrl-C once more leaves, and so does Ctrl-D.")
-                warned = True
-                continue
-            warned = False
-            self.screen.prompted()
-            self._take(text)
+                self._warn_or_leave()
+
+    def _step(self) -> None:
+        for notice in self.session.take_notices():
+            self.screen.notice(notice)
+        self.screen.gap()
+        text = self.prompt.message(self.session)
+        self._warned = False
+        self.screen.prompted()
+        self._take(text)
+
+    def _warn_or_leave(self) -> None:
+        """Ctrl-C where nothing is to be interrupted: the first time it may be a slip."""
+        if self._warned:
+            self._leaving = True
+        else:
+            self._warned = True
+            self.say("Ctrl-C once more leaves, and so does Ctrl-D.")
 
     def _take(self, text: str) -> None:
         """Do what was typed, to its end or until Ctrl-C."""
@@ -132,10 +140,6 @@ class App(PromptDialogue):
 
     def _turn(self, text: str) -> None:
         cancel = Cancel()
-        with turn_signals(cancel), no_echo(sys.stdin):
+        with turn_signals(cancel), echo(sys.stdin, on=False):
             for chunk in self.session.send(text, cancel=cancel):
                 self.screen.show(chunk)
-
-    def _tell_notices(self) -> None:
-        for notice in self.session.take_notices():
-            self.screen.notice(notice)

@@ -27,7 +27,7 @@ from hrns.permissions import Ask
 from hrns.session import Launch, Session, choose_for_resume, open_session
 
 from .dialogue import Dialogue
-from .models import default_model
+from .models import missing_model
 from .onboarding import connect
 
 __all__ = ["boot", "boot_unattended"]
@@ -48,13 +48,12 @@ def boot(launch: Launch, dialogue: Dialogue, ask: Ask) -> Session | None:
     if found is None:
         return None
     config, entry = found
-    model = (
-        launch.model
-        or entry.model
-        or default_model(dialogue, launch.plugins, entry, launch.environ)
-    )
-    if model is None:
-        return None
+    model = launch.model or entry.model
+    if not model:
+        named = missing_model(dialogue, config, launch.plugins, entry, launch.environ)
+        if named is None:
+            return None
+        model, config = named
     session = _start(evolve(launch, config=config), evolve(entry, model=model), ask)
     if not launch.agent:
         _keep_agent(session)

@@ -23,7 +23,7 @@ from hrns.records import CommandHost, SlashCommand
 from hrns.session import Session
 
 from .banner import KEYS, banner
-from .models import default_model
+from .models import missing_model
 from .onboarding import connect
 
 __all__ = ["COMMANDS"]
@@ -82,12 +82,16 @@ def _provider(host: CommandHost, name: str) -> None:
     session = host.session
     before = session.entry
     entry = session.find_provider(name)
-    model = entry.model or default_model(host, session.plugins, entry, session.environ)
-    if model is None:
-        return
-    session.use_provider(evolve(entry, model=model))
+    if not entry.model:
+        named = missing_model(host, session.config, session.plugins, entry, session.environ)
+        if named is None:
+            return
+        model, config = named
+        session.use_config(config)
+        entry = evolve(entry, model=model)
+    session.use_provider(entry)
     if _saved(host, set_current_provider(name), lambda: session.use_provider(before)):
-        host.say(f"The provider is {name}, its model {model}.")
+        host.say(f"The provider is {name}, its model {entry.model}.")
 
 
 def _agents(host: CommandHost, _argument: str) -> None:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 import select
 import sys
-from contextlib import nullcontext
 from typing import TextIO
 
 from hrns.cancel import Cancel
 from hrns.session import Session
 
-from .terminal import drop_typed, no_echo
+from .terminal import drop_typed, echo
 
 __all__ = ["LinePrompt"]
 
@@ -41,17 +40,19 @@ class LinePrompt:
 
     def line(self, label: str, *, secret: bool = False) -> str:
         """The next line; a secret one is not echoed."""
-        with no_echo(self._source) if secret else nullcontext():
+        if not secret:
+            return self._next_line(f"{label}: ")
+        with echo(self._source, on=False):
             text = self._next_line(f"{label}: ")
-        if secret:
-            self._write("\n")
+        self._write("\n")
         return text
 
     def answer(self, label: str, cancel: Cancel) -> str:
         """The next line that is typed from now on."""
         drop_typed(self._source)
         self._read = b""
-        return self._next_line(f"{label} ", cancel)
+        with echo(self._source, on=True):
+            return self._next_line(f"{label} ", cancel)
 
     def _next_line(self, label: str, cancel: Cancel | None = None) -> str:
         self._write(label)

@@ -70,7 +70,7 @@ class Questions:
         try:
             self._save(answer.rule)
         except ConfigError as error:
-            self._screen.error(f"{error}\\nIt is allowed for this session.")
+            self._screen.error(f"{error}\nIt is allowed for this session.")
             return Answer("session", answer.rule)
         return answer
 
@@ -95,9 +95,7 @@ def _diff(change: Diff) -> list[str]:
 
 
 def _choices(rule: str) -> str:
-    return (
-        f"y once, s in this session, a always (saves the rule {rule}), n no, n WHY no with a reason"
-    )
+    return f"y: once   s: session   a: always (rule {rule})   n: no   n WHY: no, because"
 
 
 def _read(given: str, rule: str) -> Answer | None:

@@ -136,10 +136,10 @@ class Screen:
     def _end_call(self, chunk: ToolCallErrorChunk | ToolCallResultChunk) -> None:
         """Say on the line of the call how it went; on a line of its own if that is not open."""
         status = chunk.result.status
-        title = self._titles.pop(chunk.call_id, _one_line(chunk.tool_name))
+        title = self._titles.pop(chunk.call_id, "")
         if self._open_line != f"call {chunk.call_id}":
             self._begin("tools")
-            self._write(f"* {title}", "bold")
+            self._write(f"  {title}" if title else f"* {_one_line(chunk.tool_name)}")
         if status == "ok":
             self._write(" - ok\n")
         else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ def leaving_on_signals() -> Iterator[None]:
     """Inside the block SIGTERM and SIGHUP end the program in good order: 128 + their number."""
 
     def leave(number: int, _frame: FrameType | None) -> None:
-        _note(number)
+        _let_go(number)
         raise SystemExit(128 + number)
 
     with _handled(leave, _ENDING):
@@ -43,22 +44,26 @@ def turn_signals(cancel: Cancel) -> Iterator[None]:
     ending: list[int] = []
 
     def stop(number: int, _frame: FrameType | None) -> None:
-        _note(number)
+        _let_go(number)
         if number in _ENDING:
             ending.append(number)
         cancel.set("interrupted" if number == signal.SIGINT else "terminated")
 
-    with _handled(stop, (signal.SIGINT, *_ENDING)):
-        yield
-    if ending:
-        raise SystemExit(128 + ending[0])
+    try:
+        with _handled(stop, (signal.SIGINT, *_ENDING)):
+            yield
+    finally:
+        if ending:
+            raise SystemExit(128 + ending[0])
 
 
 @contextmanager
 def _handled(
     handler: Callable[[int, FrameType | None], Any], numbers: tuple[int, ...]
 ) -> Iterator[None]:
-    before = {number: signal.signal(number, handler) for number in numbers}
+    # `nohup` has the hang-up ignored, and means it.
+    heeded = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in heeded}
     try:
         yield
     finally:
@@ -66,10 +71,13 @@ def _handled(
             signal.signal(number, earlier)
 
 
-def _note(number: int) -> None:
-    """After a hang-up nobody reads what is written, and writing it would fail."""
-    if number == getattr(signal, "SIGHUP", None):
-        devnull = os.open(os.devnull, os.O_WRONLY)
-        for stream in (sys.stdout, sys.stderr):
+def _let_go(number: int) -> None:
+    """After a hang-up nobody reads what is written to the terminal, and writing it would fail."""
+    if number != getattr(signal, "SIGHUP", None):
+        return
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        # Not `isatty()`: a terminal that is gone says no.
+        if stat.S_ISCHR(os.fstat(stream.fileno()).st_mode):
             os.dup2(devnull, stream.fileno())
-        os.close(devnull)
+    os.close(devnull)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
-__all__ = ["drop_typed", "is_capable", "no_echo"]
+__all__ = ["drop_typed", "echo", "is_capable"]
 
 
 def is_capable(environ: Mapping[str, str]) -> bool:
@@ -19,7 +19,7 @@ def is_capable(environ: Mapping[str, str]) -> bool:
 if sys.platform == "win32":
 
     @contextmanager
-    def no_echo(stream: TextIO) -> Iterator[None]:  # noqa: ARG001 - there is no such setting
+    def echo(stream: TextIO, *, on: bool) -> Iterator[None]:  # noqa: ARG001 - nothing to set
         """Do nothing: Windows echoes nothing that nobody reads."""
         yield
 
@@ -33,16 +33,16 @@ else:
     import termios
 
     @contextmanager
-    def no_echo(stream: TextIO) -> Iterator[None]:
-        """Inside the block what is typed is not shown; Ctrl-C and its like still are signals."""
+    def echo(stream: TextIO, *, on: bool) -> Iterator[None]:
+        """Inside the block what is typed is shown, or not; either way Ctrl-C is a signal."""
         try:
             before = termios.tcgetattr(stream)
         except (termios.error, OSError, ValueError):
             yield
             return
-        silent = before.copy()
-        silent[3] &= ~termios.ECHO
-        termios.tcsetattr(stream, termios.TCSANOW, silent)
+        changed = before.copy()
+        changed[3] = changed[3] | termios.ECHO if on else changed[3] & ~termios.ECHO
+        termios.tcsetattr(stream, termios.TCSANOW, changed)
         try:
             yield
         finally:

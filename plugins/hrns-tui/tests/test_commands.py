@@ -304,6 +304,8 @@ def test_provider_without_a_default_model_asks_for_one(stage: Stage) -> None:
     host = stage.do("/provider bare")
     assert host.asked == ["Model [bare-1]"]
     assert stage.session.model == "bare-2"
+    assert stage.saved["currentProvider"] == "bare"
+    assert stage.saved["providers"]["bare"] == {"api": "scripted", "model": "bare-2"}
 
 
 def test_provider_without_a_default_model_takes_that_of_the_environment(tmp_path: Path) -> None:
