@@ -27,6 +27,7 @@ SHOWN = 100
 SHOWN_BYTES = 40 * 1024
 LINE_CHARACTERS = 300
 MOST_CONTEXT = 20
+_AROUND_LINE = 8
 
 
 @frozen
@@ -128,7 +129,9 @@ class _Found:
 
     def take(self, line: Line) -> bool:
         """One more line; whether another is wanted."""
-        self.room -= len(shortened(line.text, LINE_CHARACTERS).encode("utf-8", "replace")) + 8
+        self.room -= len(shortened(line.text, LINE_CHARACTERS).encode("utf-8", "replace"))
+        new_file = not self.lines or line.path != self.lines[-1].path
+        self.room -= _AROUND_LINE + (len(self.prefix) + len(line.path) if new_file else 0)
         self.full = self.room < 0 or (line.is_match and self.matches == self.limit)
         if not self.full:
             self.matches += line.is_match

@@ -56,7 +56,7 @@ class Toolbox:
         return prepared
 
     def result(self, name: str, **arguments: Any) -> ToolResult:
-        """What the model gets; a failure as the loop writes it."""
+        """What the model gets; a failure is told with `ERROR:` before it."""
         tool = self.tools[name]
         structured = tool.structure(arguments)
         try:

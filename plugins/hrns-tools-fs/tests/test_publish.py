@@ -34,7 +34,7 @@ for _ in range(150):
         letter = os.urandom(1)
         while True:
             host.replace(path, letter * {SIZE}, host.info(path))
-    time.sleep(random.random() * 0.008)
+    time.sleep(random.random() * 0.02)
     os.kill(writer, signal.SIGKILL)
     os.waitpid(writer, 0)
     data = path.read_bytes()
@@ -55,7 +55,7 @@ def test_who_is_killed_while_writing_leaves_a_whole_file(tmp_path: Path, draft: 
     killer = [sys.executable, "-c", KILLER, str(path), draft]
     done = subprocess.run(killer, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert int(done.stdout) > 10  # some writes came to their end, too
+    assert int(done.stdout) > 3  # some writes came to their end, too
     strays = [name for name in names(tmp_path) if name != "file"]
     if draft == "nameless":
         # Between the link and the rename there are microseconds in which a second name exists.
