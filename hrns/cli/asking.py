@@ -15,17 +15,20 @@ from attrs import evolve, frozen
 
 from ..cancel import Cancel
 from ..chunks import Chunk
-from ..config import Config, choose_provider
+from ..config import Config, ProviderConfig, choose_provider
 from ..connecting import within
 from ..context import Mode
-from ..errors import Cancelled, HrnsError
+from ..errors import Cancelled, HrnsError, UsageError
+from ..journal import Record
+from ..journal import tell as tell_story
 from ..loop import Limits
 from ..nearest import nearest
 from ..plugins import load_plugins
 from ..providers.base import ModelOptions
-from ..session import Session, open_session
+from ..session import Session, choose_for_resume, open_session
 from . import status
 from .common import read_config, tell, working_directory
+from .paced import PacedOutput
 from .printing import JsonLinesPrinter, Narrator, Printer, TextPrinter
 from .result import Outcome, result_json
 from .rules import check_rules, rules_of_flags
@@ -65,6 +68,9 @@ class Options:
     quiet: bool
     verbose: bool
     no_stdin: bool
+    resume_last: bool
+    resume: str
+    no_session: bool
 
     @property
     def streams_text(self) -> bool:
@@ -105,7 +111,8 @@ def _fit(options: Options) -> Fit | None:
 def _session(options: Options, fit: Fit | None) -> Iterator[Session]:
     """The session; what the plugins warn of is told, also if it cannot be opened."""
     config = _with_log(read_config(), options.log)
-    provider = choose_provider(config, options.provider, options.model, os.environ)
+    record = _record(options)
+    provider, gone = _provider(config, options, record)
     plugins = load_plugins(os.environ, config.plugins.disabled)
     rules = rules_of_flags(options.allow, options.deny)
     try:
@@ -121,12 +128,44 @@ def _session(options: Options, fit: Fit | None) -> Iterator[Session]:
             take_back=not options.streams_text,
             system=options.system,
             append_system=_append_system(options, fit),
+            save=not options.no_session,
+            resume=record,
         ) as session:
+            if gone:
+                tell(gone)
             check_rules(session, config, rules)
             yield session
     finally:
         for warning in plugins.take_warnings():
             tell(f"warning: {warning}")
+
+
+def _record(options: Options) -> Record | None:
+    """The session to go on with, or None for a new one.
+
+    Raises:
+        UsageError: more than one was asked for.
+        SessionError: there is none.
+    """
+    if not (options.resume_last or options.resume):
+        return None
+    if options.no_session or (options.resume_last and options.resume):
+        raise UsageError(
+            "--continue, --resume and --no-session exclude each other", hint="Use one of them."
+        )
+    from .sessions import latest, named
+
+    return named(options.resume) if options.resume else latest(working_directory())
+
+
+def _provider(
+    config: Config, options: Options, record: Record | None
+) -> tuple[ProviderConfig, str]:
+    """The provider to ask, and a notice if that of the session is gone."""
+    if record is None:
+        return choose_provider(config, options.provider, options.model, os.environ), ""
+    story = tell_story(record.branch())
+    return choose_for_resume(story, config, options.provider, options.model, os.environ)
 
 
 def _with_log(config: Config, log: str) -> Config:
@@ -163,12 +202,13 @@ def _converse(
     if session.context.mode == "all" and session.offered and not options.quiet:
         tell("tools run without asking (--permission-mode all)")
     outcome = Outcome()
-    printers = _printers(session, options)
     started = time.monotonic()
-    for chunk in _chunks(session, prompt, fit, signals.cancel):
-        outcome.add(chunk)
-        for printer in printers:
-            printer.show(chunk)
+    with PacedOutput(sys.stdout) as out:
+        printers = _printers(session, options, out)
+        for chunk in _chunks(session, prompt, fit, signals.cancel):
+            outcome.add(chunk)
+            for printer in printers:
+                printer.show(chunk)
     duration_s = time.monotonic() - started
     if options.output_format == "json":
         result = result_json(session, outcome, duration_s, fit.value if fit else None)
@@ -191,15 +231,16 @@ def _chunks(session: Session, prompt: str, fit: Fit | None, cancel: Cancel) -> I
     return checked(session.send(prompt, cancel=cancel), session, fit)
 
 
-def _printers(session: Session, options: Options) -> Sequence[Printer]:
+def _printers(session: Session, options: Options, out: PacedOutput) -> Sequence[Printer]:
     progress = options.verbose or sys.stderr.isatty()
     if options.streams_text:
-        return [TextPrinter(sys.stdout, sys.stderr, progress=progress, quiet=options.quiet)]
+        return [TextPrinter(out, sys.stderr, progress=progress, quiet=options.quiet)]
     narrator = Narrator(sys.stderr, progress=progress, quiet=options.quiet)
     if options.output_format != "stream-json":
         return [narrator]
     head = json.dumps(_head(session), ensure_ascii=False)
-    return [JsonLinesPrinter(in_utf8(sys.stdout), head), narrator]
+    in_utf8(sys.stdout)
+    return [JsonLinesPrinter(out, head), narrator]
 
 
 def _head(session: Session) -> dict[str, object]:

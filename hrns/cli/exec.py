@@ -56,6 +56,15 @@ _FILE = click.Path(exists=True, dir_okay=False, readable=True)
 @click.option(
     "--log", default="", metavar="FILE", help="Append every chunk to this file, as lines of JSON."
 )
+@click.option(
+    "-c",
+    "--continue",
+    "resume_last",
+    is_flag=True,
+    help="Go on with this directory's last session.",
+)
+@click.option("-r", "--resume", default="", metavar="ID", help="Go on with this session.")
+@click.option("--no-session", is_flag=True, help="Write no session down.")
 @click.option("-q", "--quiet", is_flag=True, help="Only the answer and errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Tell tool calls, also to a file or pipe.")
 @click.option("--no-stdin", is_flag=True, help="Do not read standard input.")

@@ -8,6 +8,7 @@ also when nothing follows it.
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext, suppress
 from queue import SimpleQueue
 from time import sleep
 from typing import TextIO
@@ -32,6 +33,13 @@ class PacedOutput:
         self._lock = threading.Lock()
         self._fault: OSError | None = None
         self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> PacedOutput:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with suppress(OSError) if kind else nullcontext():
+            self.close()
 
     def isatty(self) -> bool:
         """Whether the stream is a terminal."""

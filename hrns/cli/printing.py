@@ -23,6 +23,19 @@ from .streams import plain, steady_streams
 __all__ = ["JsonLinesPrinter", "Narrator", "Printer", "TextPrinter", "plain", "steady_streams"]
 
 
+class Output(Protocol):
+    """Where text goes: a stream, or a `PacedOutput`."""
+
+    def write(self, text: str, /) -> object:
+        """Take the text."""
+
+    def flush(self) -> None:
+        """Hand on what was taken."""
+
+    def isatty(self) -> bool:
+        """Whether a person sees it at once."""
+
+
 class Printer(Protocol):
     """Shows the chunks of a run."""
 
@@ -81,13 +94,13 @@ class TextPrinter:
     """The assistant's text as it comes, and the rest beside it.
 
     Parameters:
-        out: where the text goes.
+        out: where the text goes; it is flushed where the text pauses.
         err: where the rest goes.
         progress: whether tool calls are told.
         quiet: whether only errors are told.
     """
 
-    def __init__(self, out: TextIO, err: TextIO, *, progress: bool, quiet: bool) -> None:
+    def __init__(self, out: Output, err: TextIO, *, progress: bool, quiet: bool) -> None:
         self._out = out
         self._narrator = Narrator(err, progress=progress, quiet=quiet)
         self._is_terminal = out.isatty()
@@ -98,18 +111,19 @@ class TextPrinter:
         match chunk:
             case MessageChunk(text):
                 self._write(plain(text) if self._is_terminal else text)
+                return
             case MessageDoneChunk(AssistantMessage()) | ErrorChunk() | EndChunk():
                 self._end_line()
             case NoticeChunk() | RetryChunk() | DiscardChunk() if self._is_terminal:
                 self._end_line()
             case _:
                 pass
+        self._out.flush()
         self._narrator.show(chunk)
 
     def _write(self, text: str) -> None:
         if text:
             self._out.write(text)
-            self._out.flush()
             self._open_line = text[-1] != "\n"
 
     def _end_line(self) -> None:
@@ -125,7 +139,7 @@ class JsonLinesPrinter:
         head: the first line: `{"type": "start", ...}`.
     """
 
-    def __init__(self, out: TextIO, head: str) -> None:
+    def __init__(self, out: Output, head: str) -> None:
         from ..serial import dumps
 
         self._dumps = dumps
@@ -138,4 +152,3 @@ class JsonLinesPrinter:
 
     def _line(self, text: str) -> None:
         self._out.write(f"{text}\n")
-        self._out.flush()
