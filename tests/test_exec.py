@@ -1,19 +1,26 @@
-"""`hrns exec` as its users run it: a process, a server, a status, and what it says."""
+"""`hrns exec` as its users run it: a server, a status, and what it says.
+
+What a status, a format or a signal promises to scripts is tested with processes; what does not
+depend on being one runs inside this one, which is quicker.
+"""
 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+import zlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
+import jsonschema
 import pytest
 
+from hrns.cli.result import result_schema
+from hrns.messages import Usage
+from hrns.serial import chunk_schema
 from hrns.testing import (
     Answer,
     Call,
@@ -27,114 +34,268 @@ from hrns.testing import (
     sse,
 )
 
-KEY = "sk-planted-0123456789"
+if TYPE_CHECKING:
+    from tests.conftest import Hrns
+
+MODE = "hrns: tools run without asking (--permission-mode all)\n"
+LIST = Call("list_files", {"dir": ".", "globPattern": "*"}, id="c1")
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
 
-class Hrns:
-    """A home of its own, and `hrns` in it."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self.cwd = home / "work"
-        self.cwd.mkdir()
-        self.environ = {
-            **{k: v for k, v in os.environ.items() if not k.endswith(("_KEY", "_HOST"))},
-            "HOME": str(home),
-            "XDG_CONFIG_HOME": str(home / ".config"),
-            "XDG_DATA_HOME": str(home / ".local/share"),
-        }
-        for name in ("HRNS_CONFIG", "HRNS_PLUGINS", "HRNS_MODEL"):
-            self.environ.pop(name, None)
-
-    def configure(self, text: str) -> None:
-        path = self.home / ".config/hrns/config.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-    def use(self, url: str, **more: Any) -> None:
-        """Make the server at this URL the configured provider."""
-        entry = {"url": f"{url}/v1", "key": KEY, "model": "m", **more}
-        document = {"providers": {"home": entry}, "currentProvider": "home"}
-        self.configure(json.dumps({**document, "limits": {"retries": 1}}))
-
-    def start(
-        self, *arguments: str, environ: Mapping[str, str] | None = None
-    ) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "hrns", *arguments],
-            cwd=self.cwd,
-            env={**self.environ, **(environ or {})},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-        )
-
-    def run(
-        self, *arguments: str, stdin: str = "", environ: Mapping[str, str] | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        process = self.start(*arguments, environ=environ)
-        out, err = process.communicate(stdin, timeout=50)
-        assert KEY not in out + err
-        assert "Traceback" not in err
-        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+def error_body(message: str, **more: str) -> dict[str, Any]:
+    return {"error": {"message": message, **more}}
 
 
-@pytest.fixture
-def hrns(tmp_path: Path) -> Hrns:
-    return Hrns(tmp_path)
+def refusal(message: str, status: int, **more: str) -> Answer:
+    return json_answer(error_body(message, **more), status, {"Retry-After": "0"})
 
 
-def test_answer_goes_to_stdout_and_the_mode_to_stderr(hrns: Hrns) -> None:
+# The contract: a process for each row of the table of statuses
+
+ROWS = {
+    "answered": (chat_stream("hello"), [], 0),
+    "refused": (refusal("no model 'm'", 404), [], 1),
+    "usage": (chat_stream("hello"), ["--max-turns", "0"], 2),
+    "misfit": (chat_stream("hello"), ["--json-schema", "form.json"], 65),
+    "unavailable": (refusal("oops", 503), [], 69),
+    "try later": (refusal("slow down", 429), [], 75),
+    "key refused": (refusal("bad key", 401), [], 77),
+    "denied, strictly": (
+        [chat_stream(calls=[LIST]), chat_stream("I may not.")],
+        ["--strict", "--deny", "list_files"],
+        77,
+    ),
+    "unknown provider": (chat_stream("hello"), ["--provider", "hoem"], 78),
+    "limit": (chat_stream(calls=[LIST]), ["--max-turns", "2"], 124),
+}
+
+
+@pytest.mark.parametrize(("answers", "arguments", "status"), ROWS.values(), ids=ROWS)
+def test_status_tells_how_it_went(
+    hrns: Hrns, answers: Any, arguments: list[str], status: int
+) -> None:
+    (hrns.cwd / "form.json").write_text('{"type": "object"}')
+    with LoopbackServer(answers) as server:
+        hrns.use(server.url)
+        done = hrns.run("exec", "hi", *arguments)
+    assert done.returncode == status, done.stderr
+    assert (done.stderr == MODE) == (status == 0)
+
+
+def test_bug_of_hrns_leaves_one_line_and_a_file(hrns: Hrns) -> None:
+    hrns.use("http://127.0.0.1:9")
+    hrns.install(
+        "from hrns import Frontend, hookimpl\n"
+        "def run(launch):\n"
+        "    raise RuntimeError(launch.config.providers['home'].key)\n"
+        "@hookimpl\n"
+        "def hrns_frontends():\n"
+        "    return [Frontend('broken', run)]\n"
+    )
+    done = hrns.run(environ={"HRNS_PLUGINS": "guest"})
+    assert (done.returncode, done.stdout) == (70, "")
+    assert done.stderr.startswith("hrns: this is a bug in hrns: RuntimeError\n")
+    (file,) = (hrns.home / "tmp").iterdir()
+    assert str(file) in done.stderr
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert "raise RuntimeError" in file.read_text()
+    assert "[redacted]" in file.read_text()
+
+
+# The contract: a process for each format of the output
+
+
+def test_text_goes_to_stdout_and_the_rest_to_stderr(hrns: Hrns) -> None:
     with LoopbackServer(chat_stream(["Hel", "lo"])) as server:
         hrns.use(server.url)
         done = hrns.run("exec", "say", "hello")
-    assert (done.returncode, done.stdout) == (0, "Hello\n")
-    assert done.stderr == "hrns: tools run without asking (--permission-mode all)\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Hello\n", MODE)
     (request,) = server.requests
     assert request.path == "/v1/chat/completions"
-    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.headers["authorization"] == f"Bearer {hrns.key}"
     assert request.json["model"] == "m"
     assert request.json["stream"] is True
     assert [message["role"] for message in request.json["messages"]] == ["system", "user"]
     assert request.json["messages"][1]["content"] == "say hello"
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("-provider", "other", "-model", "x", "-agent", "pirate", "-message", "hi"),
-        ("--provider", "other", "--model", "x", "--agent", "Pirate", "--message", "hi"),
-        ("--provider=other", "--model=x", "--agent=Pirate", "hi"),
-    ],
-)
-def test_overrides_count_for_this_run_only(hrns: Hrns, arguments: Sequence[str]) -> None:
-    with LoopbackServer(chat_stream("ok")) as server:
-        providers = {
-            "home": {"url": "http://127.0.0.1:9/v1", "model": "m"},
-            "other": {"url": f"{server.url}/v1", "model": "o"},
-        }
-        text = json.dumps({"providers": providers, "currentProvider": "home"})
-        hrns.configure(text)
-        assert hrns.run("exec", "--quiet", *arguments).stdout == "ok\n"
-    assert server.requests[0].json["model"] == "x"
-    assert "pirate" in server.requests[0].json["messages"][0]["content"]
-    assert (hrns.home / ".config/hrns/config.json").read_text() == text
-
-
-def test_provider_without_model_takes_its_own_default(hrns: Hrns) -> None:
-    with LoopbackServer(chat_stream("ok")) as server:
+def test_json_is_one_object_that_fits_its_schema(hrns: Hrns) -> None:
+    calls = [LIST, Call("run_command", {"command": "true"}, id="c2")]
+    with LoopbackServer(
+        [
+            chat_stream("Look", calls, usage=Usage(10, 2)),
+            chat_stream("Done é", usage=Usage(30, 5, cache_read=8)),
+        ]
+    ) as server:
         hrns.use(server.url)
-        hrns.run("exec", "-provider", "home", "hi")
-    assert server.requests[0].json["model"] == "m"
+        done = hrns.run("exec", "--output-format", "json", "--deny", "run_command", "hi")
+    assert (done.returncode, done.stderr) == (0, MODE)
+    assert done.stdout.count("\n") == 1
+    result = json.loads(done.stdout)
+    jsonschema.validate(result, result_schema())
+    assert 0 < result.pop("duration_s") < 50
+    assert len(result.pop("session")) == 12
+    (denied,) = result.pop("denied_calls")
+    assert "denied" in denied.pop("reason")
+    call = {"call_id": "c2", "name": "run_command", "arguments": '{"command": "true"}'}
+    assert denied == {**call, "status": "denied"}
+    assert sorted(result.pop("tool_calls"), key=lambda call: str(call["call_id"])) == [
+        {
+            "call_id": "c1",
+            "name": "list_files",
+            "arguments": '{"dir": ".", "globPattern": "*"}',
+            "status": "ok",
+        },
+        denied,
+    ]
+    assert result == {
+        "version": 1,
+        "result": "Done é",
+        "value": None,
+        "provider": "home",
+        "model": "m",
+        "agent": "Builder",
+        "usage": {"input": 40, "output": 7, "cache_read": 8, "cache_write": 0, "reasoning": 0},
+        "turns": 2,
+        "end": {"reason": "done", "text": ""},
+        "error": None,
+    }
 
 
-def test_provider_comes_from_the_environment_where_none_is_configured(hrns: Hrns) -> None:
-    with LoopbackServer(json_answer({"error": {"message": "no"}}, 401)) as server:
-        environ = {"OLLAMA_HOST": f"127.0.0.1:{server.port}", "HRNS_MODEL": "m"}
-        assert hrns.run("exec", "hi", environ=environ).returncode == 77
-    assert server.requests
+def test_stream_json_is_every_chunk_as_a_line_that_fits_its_schema(hrns: Hrns) -> None:
+    (hrns.cwd / "a.txt").write_text("the content")
+    call = Call("read_file", {"fileName": "a.txt"}, id="c1")
+    with LoopbackServer([chat_stream("Look", [call]), chat_stream("Done")]) as server:
+        hrns.use(server.url)
+        done = hrns.run("exec", "--output-format", "stream-json", "hi")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    check = jsonschema.Draft202012Validator(chunk_schema())
+    assert [fault.message for line in lines for fault in check.iter_errors(line)] == []
+    assert [line["type"] for line in lines] == [
+        "start",
+        "message",
+        "message_done",
+        "tool_call_start",
+        "tool_call_result",
+        "message_done",
+        "message",
+        "message_done",
+        "end",
+    ]
+    assert len(lines[0].pop("session")) == 12
+    assert lines[0] == {
+        "type": "start",
+        "version": 1,
+        "cwd": str(hrns.cwd),
+        "provider": "home",
+        "model": "m",
+        "agent": "Builder",
+        "mode": "all",
+    }
+    assert lines[1] == {"type": "message", "text": "Look"}
+    assert lines[3]["tool_name"] == "read_file"
+    assert lines[3]["tool_args"] == '{"fileName": "a.txt"}'
+    assert lines[4]["call_id"] == "c1"
+    assert lines[-1]["reason"] == "done"
+
+
+@pytest.mark.parametrize("output_format", ["json", "stream-json"])
+def test_json_says_what_failed_and_so_does_stderr(hrns: Hrns, output_format: str) -> None:
+    with LoopbackServer(refusal("bad key", 401)) as server:
+        hrns.use(server.url)
+        done = hrns.call("exec", "hi", "--output-format", output_format)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    error = lines[-1]["error"] if output_format == "json" else lines[-2]
+    assert (error["reason"], error["http_status"]) == ("authentication", 401)
+    assert "bad key" in error["text"]
+    assert "hrns: error: " in done.stderr
+    assert "bad key" in done.stderr
+
+
+def test_json_with_nothing_but_a_broken_reply_has_no_result(hrns: Hrns) -> None:
+    half = Answer([sse(*chat_events("half")[:2]), Cut()])
+    with LoopbackServer(half) as server:
+        hrns.use(server.url)
+        done = hrns.call("exec", "hi", "--output-format", "json")
+    result = json.loads(done.stdout)
+    assert done.returncode == 69
+    assert (result["result"], result["turns"]) == ("", 0)
+    assert (result["end"]["reason"], result["error"]["reason"]) == ("error", "broken_stream")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--output-format", "json"]])
+def test_any_encoding_of_the_output_is_written(hrns: Hrns, arguments: list[str]) -> None:
+    with LoopbackServer(chat_stream("é 漢 😀")) as server:
+        hrns.use(server.url)
+        done = subprocess.run(
+            [sys.executable, "-m", "hrns", "exec", "--quiet", "--no-stdin", "hi", *arguments],
+            cwd=hrns.cwd,
+            env={**hrns.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"},
+            capture_output=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (0, b"")
+    if arguments:
+        assert json.loads(done.stdout)["result"] == "é 漢 😀"
+    else:
+        assert done.stdout == b"? ? ?\n"
+
+
+def test_escape_sequences_pass_to_a_file_and_errors_are_cleaned(hrns: Hrns) -> None:
+    with LoopbackServer([chat_stream("a\x1b[2Jb"), refusal("x\x1b[2Jy", 400)]) as server:
+        hrns.use(server.url)
+        assert hrns.call("exec", "hi").stdout == "a\x1b[2Jb\n"
+        assert "\x1b" not in hrns.call("exec", "hi").stderr
+
+
+@POSIX
+def test_reader_that_goes_away_ends_the_run_quietly(hrns: Hrns) -> None:
+    events = chat_events(["many words "] * 20_000)
+    with LoopbackServer(Answer([sse(*events), Wait()])) as server:
+        hrns.use(server.url)
+        process = hrns.start("exec", "hi", "--no-stdin")
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        with process.stdin, process.stderr:
+            process.stdout.read(100)
+            process.stdout.close()
+            assert process.wait(20) == 141
+            assert process.stderr.read() == MODE
+
+
+@POSIX
+def test_output_that_was_closed_before_the_start_does_no_harm(hrns: Hrns) -> None:
+    with LoopbackServer(chat_stream("hello")) as server:
+        hrns.use(server.url)
+        done = subprocess.run(
+            ["sh", "-c", 'exec "$0" -m hrns exec hi <&- >&- 2>&-', sys.executable],
+            cwd=hrns.cwd,
+            env=hrns.environ,
+            check=False,
+        )
+    assert done.returncode == 0
+    assert server.requests[0].json["messages"][-1]["content"] == "hi"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a device that is always full")
+def test_full_disk_is_told(hrns: Hrns) -> None:
+    with LoopbackServer(chat_stream("hello")) as server, open("/dev/full", "w") as full:  # noqa: PTH123
+        hrns.use(server.url)
+        done = subprocess.run(
+            [sys.executable, "-m", "hrns", "exec", "-q", "--no-stdin", "hi"],
+            cwd=hrns.cwd,
+            env=hrns.environ,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "hrns: the output cannot be written: No space left on device\n"
+
+
+# The message
 
 
 @pytest.mark.parametrize(
@@ -143,7 +304,6 @@ def test_provider_comes_from_the_environment_where_none_is_configured(hrns: Hrns
         (["exec", "summarise"], "one\ntwo\n", "summarise\n\none\ntwo\n"),
         (["exec", "-"], "only this", "only this"),
         (["exec", "--no-stdin", "summarise"], "not this", "summarise"),
-        (["exec", "summarise"], "", "summarise"),
     ],
 )
 def test_piped_input_is_added_to_the_message(
@@ -166,6 +326,85 @@ def test_input_that_does_not_end_is_said_to_be_awaited(hrns: Hrns) -> None:
     assert server.requests[0].json["messages"][-1]["content"] == "hi\n\nmore"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["exec"], "no message"),
+        (["exec", "--message", "a", "b"], "both words and --message"),
+        (["exec", "--no-such-option", "hi"], "--no-such-option"),
+        (["exec", "--json-schema", "nope.json", "hi"], "nope.json"),
+        (["exec", "--log", "nope/chunks", "hi", "--provider", "demo"], "--log"),
+    ],
+)
+def test_fault_of_the_command_line_is_told(hrns: Hrns, arguments: list[str], says: str) -> None:
+    done = hrns.call(*arguments)
+    assert done.returncode in (2, 78)
+    assert says in done.stderr
+    assert done.stdout == ""
+
+
+# What is used
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("exec", "-provider", "other", "-model", "x", "-agent", "pirate", "-message", "hi"),
+        ("exec", "--provider", "other", "--model", "x", "--agent", "Pirate", "--message", "hi"),
+        ("exec", "--provider=other", "--model=x", "--agent=Pirate", "hi"),
+        ("--provider", "other", "--model", "x", "--agent", "Pirate", "exec", "hi"),
+    ],
+)
+def test_overrides_count_for_this_run_only(hrns: Hrns, arguments: Sequence[str]) -> None:
+    with LoopbackServer(chat_stream("ok")) as server:
+        providers = {
+            "home": {"url": "http://127.0.0.1:9/v1", "model": "m"},
+            "other": {"url": f"{server.url}/v1", "model": "o"},
+        }
+        text = json.dumps({"providers": providers, "currentProvider": "home"})
+        hrns.configure(text)
+        assert hrns.call(*arguments).stdout == "ok\n"
+    assert server.requests[0].json["model"] == "x"
+    assert "pirate" in server.requests[0].json["messages"][0]["content"]
+    assert hrns.config.read_text() == text
+
+
+def test_provider_without_model_takes_its_own_default(hrns: Hrns) -> None:
+    with LoopbackServer(chat_stream("ok")) as server:
+        hrns.use(server.url)
+        hrns.call("exec", "-provider", "home", "hi")
+    assert server.requests[0].json["model"] == "m"
+
+
+def test_provider_comes_from_the_environment_where_none_is_configured(hrns: Hrns) -> None:
+    with LoopbackServer(refusal("no", 401)) as server:
+        environ = {
+            "OPENAI_API_KEY": hrns.key,
+            "OPENAI_BASE_URL": f"{server.url}/v1",
+            "HRNS_MODEL": "m",
+        }
+        assert hrns.call("exec", "hi", environ=environ).returncode == 77
+    assert server.requests[0].headers["authorization"] == f"Bearer {hrns.key}"
+
+
+def test_system_prompt_is_replaced_and_added_to(hrns: Hrns) -> None:
+    with LoopbackServer(chat_stream("ok")) as server:
+        hrns.use(server.url)
+        hrns.call("exec", "hi", "--system", "Be a poet.", "--append-system", "Rhyme.")
+    system = server.requests[0].json["messages"][0]["content"]
+    assert system.startswith("Be a poet.\n")
+    assert system.endswith("\nRhyme.")
+    assert "software engineer" not in system
+
+
+def test_exec_without_tools_answers(hrns: Hrns) -> None:
+    with LoopbackServer(chat_stream("hello")) as server:
+        hrns.use(server.url)
+        done = hrns.call("exec", "hi", environ={"HRNS_PLUGINS": ""})
+    assert (done.stdout, done.stderr) == ("hello\n", "")
+    assert "tools" not in server.requests[0].json
+
+
 # Tools
 
 
@@ -178,7 +417,7 @@ def test_call_is_run_and_answered(hrns: Hrns) -> None:
         ]
     ) as server:
         hrns.use(server.url)
-        done = hrns.run("exec", "read it", "--verbose")
+        done = hrns.call("exec", "read it", "--verbose")
     assert done.stdout == "Let me look.\nIt says so.\n"
     assert "a.txt" in done.stderr
     assistant, tool = server.requests[1].json["messages"][-2:]
@@ -201,7 +440,7 @@ def test_call_that_fails_is_told_to_the_model_and_the_run_goes_on(
 ) -> None:
     with LoopbackServer([chat_stream("", [call]), chat_stream("sorry")]) as server:
         hrns.use(server.url)
-        done = hrns.run("exec", "read it")
+        done = hrns.call("exec", "read it")
     assert (done.returncode, done.stdout) == (0, "sorry\n")
     content = server.requests[1].json["messages"][-1]["content"]
     assert content.startswith("ERROR:")
@@ -212,9 +451,10 @@ def test_key_that_a_tool_prints_does_not_reach_the_model(hrns: Hrns) -> None:
     call = Call("run_command", {"command": "cat ../.config/hrns/config.json; echo $THE_KEY"})
     with LoopbackServer([chat_stream("", [call]), chat_stream("done")]) as server:
         hrns.use(server.url)
-        done = hrns.run("exec", "--output-format", "stream-json", "hi", environ={"THE_KEY": KEY})
+        arguments = ["exec", "--output-format", "stream-json", "--log", "log.jsonl", "hi"]
+        done = hrns.run(*arguments, environ={"THE_KEY": hrns.key})
     assert done.returncode == 0
-    assert KEY.encode() not in server.requests[1].body
+    assert hrns.key.encode() not in server.requests[1].body
     assert "[redacted]" in server.requests[1].json["messages"][-1]["content"]
 
 
@@ -234,101 +474,44 @@ def test_permissions_decide_whether_a_command_runs(
     call = Call("run_command", {"command": "touch ran"})
     with LoopbackServer([chat_stream("", [call]), chat_stream("done")]) as server:
         hrns.use(server.url)
-        assert hrns.run("exec", "hi", *arguments).returncode == 0
+        assert hrns.call("exec", "hi", *arguments).returncode == 0
     assert (hrns.cwd / "ran").exists() == ran
     if not ran:
         assert "denied" in server.requests[1].json["messages"][-1]["content"]
 
 
-# Output formats
+def test_rule_that_looks_misspelt_is_refused(hrns: Hrns) -> None:
+    done = hrns.call("exec", "--provider", "demo", "--deny", "run_comand", "hi")
+    assert done.returncode == 2
+    assert "Did you mean run_command?" in done.stderr
 
 
-def test_stream_json_writes_every_chunk_as_a_line(hrns: Hrns) -> None:
-    (hrns.cwd / "a.txt").write_text("the content")
-    call = Call("read_file", {"fileName": "a.txt"}, id="c1")
-    with LoopbackServer([chat_stream("Look", [call]), chat_stream("Done")]) as server:
+def test_rule_for_a_tool_that_is_not_here_is_told(hrns: Hrns) -> None:
+    with LoopbackServer(chat_stream("ok")) as server:
         hrns.use(server.url)
-        done = hrns.run("exec", "--output-format", "stream-json", "hi")
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [line["type"] for line in lines] == [
-        "start",
-        "message",
-        "message_done",
-        "tool_call_start",
-        "tool_call_result",
-        "message_done",
-        "message",
-        "message_done",
-        "end",
-    ]
-    assert lines[0]["version"] == 1
-    assert (lines[0]["provider"], lines[0]["model"], lines[0]["agent"]) == ("home", "m", "Builder")
-    assert lines[1] == {"type": "message", "text": "Look"}
-    assert lines[3]["tool_name"] == "read_file"
-    assert lines[3]["tool_args"] == '{"fileName": "a.txt"}'
-    assert lines[4]["call_id"] == "c1"
-    assert lines[-1]["reason"] == "done"
+        done = hrns.call("exec", "--deny", "launch_rocket", "hi")
+    assert done.returncode == 0
+    assert "hrns: warning: --deny launch_rocket: there is no such tool\n" in done.stderr
 
 
-def test_escape_sequences_pass_to_a_file_and_errors_are_cleaned(hrns: Hrns) -> None:
-    with LoopbackServer(
-        [chat_stream("a\x1b[2Jb"), json_answer({"error": "x\x1b[2Jy"}, 400)]
-    ) as server:
-        hrns.use(server.url)
-        assert hrns.run("exec", "hi").stdout == "a\x1b[2Jb\n"
-        assert "\x1b" not in hrns.run("exec", "hi").stderr
+def test_misspelt_rule_of_the_configuration_is_told(hrns: Hrns) -> None:
+    with LoopbackServer(chat_stream("ok")) as server:
+        entry = {"url": f"{server.url}/v1", "model": "m"}
+        deny = ["run_comand", "launch_rocket"]
+        hrns.configure({"providers": {"home": entry}, "permissions": {"deny": deny}})
+        done = hrns.call("exec", "hi")
+    warning = "hrns: warning: a rule in config.json names run_comand; is run_command meant?\n"
+    assert done.stderr == warning + MODE
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_any_encoding_of_the_output_is_written(hrns: Hrns, encoding: str) -> None:
-    with LoopbackServer(chat_stream("é 漢 😀")) as server:
-        hrns.use(server.url)
-        process = subprocess.run(
-            [sys.executable, "-m", "hrns", "exec", "--quiet", "--no-stdin", "hi"],
-            cwd=hrns.cwd,
-            env={**hrns.environ, "PYTHONIOENCODING": encoding, "LC_ALL": "C"},
-            capture_output=True,
-            check=False,
-        )
-    assert process.returncode == 0, process.stderr
-    assert process.stdout.decode(encoding).startswith("é" if encoding != "ascii" else "?")
-
-
-def test_reader_that_goes_away_ends_the_run_quietly(hrns: Hrns) -> None:
-    events = chat_events(["many words "] * 20_000)
-    with LoopbackServer(Answer([sse(*events), Wait()])) as server:
-        hrns.use(server.url)
-        process = hrns.start("exec", "hi", "--no-stdin")
-        assert process.stdout
-        process.stdout.read(100)
-        process.stdout.close()
-        assert process.stderr
-        assert process.wait(20) == 141
-        assert process.stderr.read() == "hrns: tools run without asking (--permission-mode all)\n"
-        process.stderr.close()
-        if process.stdin:
-            process.stdin.close()
-
-
-# Each failure: a clear message and its status
-
-
-def error_body(message: str, **more: str) -> dict[str, Any]:
-    return {"error": {"message": message, **more}}
+# Failures: clear words, and the status
 
 
 SERVED = {
-    "model refused": (json_answer(error_body("no model 'm'"), 404), 1, "no model 'm'"),
-    "bad request": (json_answer(error_body("bad field"), 400), 1, "bad field"),
-    "wrong key": (json_answer(error_body(f"bad key {KEY}"), 401), 77, "bad key"),
-    "forbidden": (json_answer(error_body("not you"), 403), 77, "not you"),
-    "slow down": (json_answer(error_body("slow down"), 429, {"Retry-After": "0"}), 75, "slow down"),
-    "server fault": (json_answer(error_body("oops"), 503, {"Retry-After": "0"}), 69, "oops"),
-    "too long": (
-        json_answer(error_body("too long", code="context_length_exceeded"), 400),
-        1,
-        "too long",
-    ),
+    "model unknown": (refusal("no model 'm'", 404), 1, "hrns models"),
+    "bad request": (refusal("bad field", 400), 1, "bad field"),
+    "forbidden": (refusal("not you", 403), 77, "not you"),
+    "too long": (refusal("too long", 400, code="context_length_exceeded"), 1, "too long"),
     "garbage": (Answer(b"\xff\xfe<<<not json>>>\n\n"), 69, ""),
     "error in the stream": (
         sse(
@@ -351,136 +534,146 @@ def test_failure_of_the_server_has_its_status_and_words(
 ) -> None:
     with LoopbackServer(answer) as server:
         hrns.use(server.url)
-        done = hrns.run("exec", "hi")
+        done = hrns.call("exec", "hi")
     assert done.returncode == status, done.stderr
     assert says in done.stderr
     assert "hrns: " in done.stderr
 
 
-def test_first_refusal_for_load_is_tried_again(hrns: Hrns) -> None:
-    busy = json_answer(error_body("slow down"), 429, {"Retry-After": "0"})
-    with LoopbackServer([busy, chat_stream("hello")]) as server:
+def test_key_that_the_server_repeats_is_not_printed(hrns: Hrns) -> None:
+    with LoopbackServer(refusal(f"bad key {hrns.key}", 401)) as server:
         hrns.use(server.url)
-        done = hrns.run("exec", "hi")
+        done = hrns.call("exec", "hi", "--output-format", "json")
+    assert "bad key" in done.stderr
+    assert hrns.key not in done.stderr + done.stdout
+
+
+def test_model_that_may_be_meant_is_named(hrns: Hrns) -> None:
+    models = json_answer({"data": [{"id": "mistral-small"}, {"id": "qwen3"}]})
+    unknown = refusal("no such model", 404)
+    with LoopbackServer(lambda request: models if request.method == "GET" else unknown) as server:
+        hrns.use(server.url, model="mistral-smal")
+        done = hrns.call("exec", "hi")
+    assert done.returncode == 1
+    assert "did you mean mistral-small?" in done.stderr
+
+
+def test_first_refusal_for_load_is_tried_again(hrns: Hrns) -> None:
+    with LoopbackServer([refusal("slow down", 429), chat_stream("hello")]) as server:
+        hrns.configure({"providers": {"home": {"url": f"{server.url}/v1", "model": "m"}}})
+        done = hrns.call("exec", "hi")
     assert (done.returncode, done.stdout) == (0, "hello\n")
     assert "slow down" in done.stderr
     assert "trying again" in done.stderr
+
+
+def test_quiet_tells_only_errors(hrns: Hrns) -> None:
+    busy, called = refusal("slow down", 429), chat_stream("", [LIST])
+    with LoopbackServer([busy, called, refusal("oops", 400)]) as server:
+        hrns.configure({"providers": {"home": {"url": f"{server.url}/v1", "model": "m"}}})
+        done = hrns.call("exec", "-q", "-v", "hi")
+    assert done.stderr.startswith("hrns: error: ")
+    assert "slow down" not in done.stderr
+    assert "list_files" not in done.stderr
 
 
 def test_unreachable_server_is_named(hrns: Hrns) -> None:
     with LoopbackServer([]) as server:
         port = server.port
     hrns.use(f"http://127.0.0.1:{port}")
-    done = hrns.run("exec", "hi")
+    done = hrns.call("exec", "hi")
     assert done.returncode == 69
     assert f"127.0.0.1:{port}" in done.stderr
 
 
-CONFIGURED = {
-    "nothing": ("{}", [], 78, ["hrns connect", "--provider demo"]),
-    "unknown provider": (
-        '{"providers": {"home": {"url": "http://h"}}}',
-        ["--provider", "hoem"],
-        78,
-        ["home"],
-    ),
-    "unknown agent": (
-        '{"providers": {"home": {"url": "http://h", "model": "m"}}}',
-        ["--agent", "Buildr"],
-        78,
-        ["Builder"],
-    ),
-    "no model": ('{"providers": {"home": {"url": "http://h"}}}', [], 78, ["--model"]),
+HOME = {"url": "http://127.0.0.1:9/v1", "model": "m"}
+CONFIGURED: dict[str, tuple[Any, list[str], list[str]]] = {
+    "nothing": ({}, [], ["hrns connect", "--provider demo"]),
+    "unknown provider": ({"providers": {"home": HOME}}, ["--provider", "hoem"], ["mean home?"]),
+    "unknown agent": ({"providers": {"home": HOME}}, ["--agent", "Buildr"], ["mean Builder?"]),
+    "no model": ({"providers": {"home": {"url": "http://h"}}}, [], ["--model"]),
     "no scheme": (
-        '{"providers": {"home": {"url": "localhost:8080/v1", "model": "m"}}}',
+        {"providers": {"home": {"url": "localhost:8080/v1", "model": "m"}}},
         [],
-        78,
-        ["localhost:8080"],
+        ["http://localhost:8080"],
     ),
-    "does not parse": ('{"providers": {},}', [], 78, ["config.json:1:"]),
-    "key not set": (
-        '{"providers": {"home": {"url": "http://h", "model": "m", "key": "$NOT_SET"}}}',
-        [],
-        78,
-        ["NOT_SET"],
-    ),
+    "does not parse": ('{"providers": {},}', [], ["config.json:1:"]),
+    "key not set": ({"providers": {"home": {**HOME, "key": "$NOT_SET"}}}, [], ["NOT_SET"]),
     "unknown protocol": (
-        '{"providers": {"home": {"url": "http://h", "model": "m", "api": "morse"}}}',
+        {"providers": {"home": {**HOME, "api": "morse"}}},
         [],
-        78,
         ["morse", "openai-chat"],
     ),
-    "bad rule": (
-        '{"providers": {"home": {"url": "http://h", "model": "m"}}}',
-        ["--deny", "a b c"],
-        78,
-        ["a b c"],
-    ),
+    "bad rule": ({"providers": {"home": HOME}}, ["--deny", "a b c"], ["a b c"]),
 }
 
 
-@pytest.mark.parametrize(
-    ("text", "arguments", "status", "says"), CONFIGURED.values(), ids=CONFIGURED
-)
-def test_fault_of_the_configuration_has_its_status_and_words(
-    hrns: Hrns, text: str, arguments: list[str], status: int, says: list[str]
+@pytest.mark.parametrize(("document", "arguments", "says"), CONFIGURED.values(), ids=CONFIGURED)
+def test_fault_of_the_configuration_is_78_and_leaves_the_file_alone(
+    hrns: Hrns, document: Any, arguments: list[str], says: list[str]
 ) -> None:
-    hrns.configure(text)
-    done = hrns.run("exec", "hi", *arguments)
-    assert done.returncode == status, done.stderr
-    assert done.stdout == ""
+    hrns.configure(document)
+    text = hrns.config.read_text()
+    done = hrns.call("exec", "hi", *arguments)
+    assert (done.returncode, done.stdout) == (78, "")
     for words in says:
         assert words in done.stderr
-    assert (hrns.home / ".config/hrns/config.json").read_text() == text
+    assert hrns.config.read_text() == text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["exec"], "no message"),
-        (["exec", "--message", "a", "b"], "both words and --message"),
-        (["exec", "--max-turns", "0", "hi"], "max-turns"),
-        (["exec", "--no-such-option", "hi"], "--no-such-option"),
-        (["exce", "hi"], "hrns exec"),
-    ],
-)
-def test_fault_of_the_command_line_is_usage(hrns: Hrns, arguments: list[str], says: str) -> None:
-    done = hrns.run(*arguments)
-    assert done.returncode == 2
-    assert says in done.stderr
-    assert done.stdout == ""
+def test_plugin_that_is_missed_for_its_fault_is_named(hrns: Hrns) -> None:
+    hrns.configure({"providers": {"home": {**HOME, "api": "morse"}}})
+    hrns.install("import no_such_module")
+    done = hrns.run("exec", "hi")
+    assert done.returncode == 78
+    assert "morse" in done.stderr
+    assert "hrns: warning: plugin guest (hrns-guest): cannot be imported" in done.stderr
 
 
-def test_turn_limit_is_124(hrns: Hrns) -> None:
-    call = Call("list_files", {"dir": ".", "globPattern": "*"})
-    with LoopbackServer(chat_stream("", [call])) as server:
-        hrns.use(server.url)
-        done = hrns.run("exec", "--max-turns", "2", "hi")
+# Limits
+
+
+@pytest.mark.parametrize("configured", [True, False])
+def test_turn_limit_is_told(hrns: Hrns, configured: bool) -> None:
+    with LoopbackServer(chat_stream("", [LIST])) as server:
+        entry = {"url": f"{server.url}/v1", "model": "m"}
+        limits = {"turns": 2} if configured else {"turns": 9}
+        hrns.configure({"providers": {"home": entry}, "limits": limits})
+        done = hrns.call("exec", "hi", *([] if configured else ["--max-turns", "2"]))
     assert done.returncode == 124
     assert "the limit of 2 turns is reached" in done.stderr
     assert len(server.requests) == 2
 
 
-def test_time_limit_is_124(hrns: Hrns) -> None:
+def test_token_limit_is_told(hrns: Hrns) -> None:
+    with LoopbackServer(chat_stream("", [LIST], usage=Usage(90, 20))) as server:
+        hrns.use(server.url)
+        done = hrns.call("exec", "--max-tokens", "100", "hi")
+    assert done.returncode == 124
+    assert "100 tokens" in done.stderr
+
+
+def test_time_limit_is_told(hrns: Hrns) -> None:
     with LoopbackServer(Raw([Wait()])) as server:
         hrns.use(server.url)
-        done = hrns.run("exec", "--timeout", "0.3", "hi")
+        done = hrns.call("exec", "--timeout", "0.3", "--output-format", "json", "hi")
     assert done.returncode == 124
     assert "0.3 seconds" in done.stderr
+    assert json.loads(done.stdout)["end"]["reason"] == "limit"
 
 
 # Signals, at any moment
+
+
+def long_command(hrns: Hrns) -> str:
+    """A command that no other test runs."""
+    return f"sleep 98.{zlib.crc32(str(hrns.home).encode())}"
 
 
 def gone(marker: str) -> bool:
     """Whether no process has the marker in its command line any more."""
     listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
     return not any(marker in line for line in listed.stdout.splitlines())
-
-
-def mark(hrns: Hrns) -> str:
-    """Seconds that no other test sleeps."""
-    return f"98.{hash(str(hrns.home)) % 1_000_000:06}"
 
 
 def before_headers(_hrns: Hrns) -> tuple[list[Any], Callable[[LoopbackServer], object]]:
@@ -492,13 +685,18 @@ def in_the_stream(_hrns: Hrns) -> tuple[list[Any], Callable[[LoopbackServer], ob
 
 
 def in_a_tool(hrns: Hrns) -> tuple[list[Any], Callable[[LoopbackServer], object]]:
-    call = Call("run_command", {"command": f"touch started; sleep {mark(hrns)}; echo x"})
+    call = Call("run_command", {"command": f"touch started; {long_command(hrns)}; echo x"})
     return [chat_stream("", [call])], lambda _server: (hrns.cwd / "started").exists()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def while_plugins_load(hrns: Hrns) -> tuple[list[Any], Callable[[LoopbackServer], object]]:
+    hrns.install("import pathlib, time\npathlib.Path('started').touch()\ntime.sleep(60)")
+    return [], lambda _server: (hrns.cwd / "started").exists()
+
+
+@POSIX
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("moment", [before_headers, in_the_stream, in_a_tool])
+@pytest.mark.parametrize("moment", [while_plugins_load, before_headers, in_the_stream, in_a_tool])
 def test_signal_ends_the_run_within_a_second_and_leaves_nothing(
     hrns: Hrns, number: signal.Signals, moment: Any
 ) -> None:
@@ -509,19 +707,21 @@ def test_signal_ends_the_run_within_a_second_and_leaves_nothing(
         deadline = time.monotonic() + 20
         while not reached(server) and time.monotonic() < deadline:
             time.sleep(0.02)
-        time.sleep(0.2)
+        time.sleep(0.1)
         sent = time.monotonic()
         process.send_signal(number)
+        process.send_signal(number)  # as a terminal and a wrapper do
         _, err = process.communicate(timeout=20)
         took = time.monotonic() - sent
     assert process.returncode == 128 + number
     assert took < 2
     assert "Traceback" not in err
-    assert ("interrupted" if number == signal.SIGINT else "terminated") in err
-    assert gone(f"sleep {mark(hrns)}")
+    if moment is not while_plugins_load:
+        assert ("interrupted" if number == signal.SIGINT else "terminated") in err
+    assert gone(long_command(hrns))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@POSIX
 def test_signal_while_input_is_awaited_ends_the_program(hrns: Hrns) -> None:
     hrns.use("http://127.0.0.1:9")
     process = hrns.start("exec", "hi")
@@ -530,29 +730,35 @@ def test_signal_while_input_is_awaited_ends_the_program(hrns: Hrns) -> None:
     process.send_signal(signal.SIGINT)
     process.wait(20)
     _, err = process.communicate()
-    assert process.returncode == 130
-    assert "Traceback" not in err
+    assert (process.returncode, err) == (130, "")
+
+
+INTERRUPTING = """
+import os, signal, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["INTERRUPT_AT"]:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+"""
+
+
+@POSIX
+@pytest.mark.parametrize("module", ["hrns.cli.app", "click", "hrns.cli.exec", "hrns.cli.asking"])
+def test_interrupt_before_a_command_has_begun_is_quiet(hrns: Hrns, module: str) -> None:
+    (hrns.home / "site/sitecustomize.py").write_text(INTERRUPTING)
+    done = hrns.run("exec", "--provider", "demo", "hi", environ={"INTERRUPT_AT": module})
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 # Without a command
 
 
 def test_without_a_front_end_it_says_how_to_get_one(hrns: Hrns) -> None:
-    done = hrns.run(environ={"HRNS_PLUGINS": ""})
+    done = hrns.call(environ={"HRNS_PLUGINS": ""})
     assert done.returncode == 1
     assert 'pip install "hrns[tui]"' in done.stderr
     assert "hrns exec" in done.stderr
-
-
-def test_exec_without_tools_answers(hrns: Hrns) -> None:
-    with LoopbackServer(chat_stream("hello")) as server:
-        hrns.use(server.url)
-        done = hrns.run("exec", "hi", environ={"HRNS_PLUGINS": ""})
-    assert done.stdout == "hello\n"
-    assert "tools" not in server.requests[0].json
-
-
-def test_version_is_told(hrns: Hrns) -> None:
-    from hrns import __version__
-
-    assert hrns.run("--version").stdout == f"hrns {__version__}\n"

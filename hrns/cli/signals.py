@@ -84,8 +84,9 @@ def handled(cancel: Cancel) -> Iterator[Signals]:
     try:
         yield signals
     finally:
+        # After a first signal the program is about to end: a second one is not to change how.
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if signals.number else handler)
 
 
 def _is_heeded(number: signal.Signals) -> bool:
