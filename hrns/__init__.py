@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         ToolCallStartChunk,
     )
     from .context import SessionContext, ToolContext
-    from .errors import HrnsError
+    from .errors import HrnsError, ToolFailure
     from .loop import Limits, Loop
     from .messages import (
         AssistantMessage,
@@ -83,6 +83,7 @@ __all__ = [
     "ToolCallResultChunk",
     "ToolCallStartChunk",
     "ToolContext",
+    "ToolFailure",
     "ToolMessage",
     "ToolResult",
     "UserMessage",
@@ -106,7 +107,7 @@ _MODULES = {
         "ToolCallStartChunk",
     ),
     "context": ("SessionContext", "ToolContext"),
-    "errors": ("HrnsError",),
+    "errors": ("HrnsError", "ToolFailure"),
     "loop": ("Limits", "Loop"),
     "messages": (
         "AssistantMessage",
