@@ -31,6 +31,22 @@ from .records import (
 )
 from .tools import Tool
 
+__all__ = [
+    "hrns_agents",
+    "hrns_chunk_sinks",
+    "hrns_frontends",
+    "hrns_permission_policies",
+    "hrns_prompt_sections",
+    "hrns_providers",
+    "hrns_request_editors",
+    "hrns_session_end",
+    "hrns_session_start",
+    "hrns_skills",
+    "hrns_slash_commands",
+    "hrns_tool_wrappers",
+    "hrns_tools",
+]
+
 hookspec = pluggy.HookspecMarker("hrns")
 
 
