@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hrns.cancel import Cancel
+from hrns.cli import status
 from hrns.cli.printing import steady_streams
 from hrns.config import add_rule, edit_config
 from hrns.errors import Cancelled
@@ -26,8 +27,6 @@ from .terminal import echo, is_capable
 
 __all__ = ["App", "run"]
 
-_INTERRUPTED = 130
-
 
 def run(launch: Launch) -> int:
     """Run the front end to its end; returns the exit status.
@@ -43,7 +42,7 @@ def run(launch: Launch) -> int:
         with leaving_on_signals():
             return _run_interactive(launch)
     except (KeyboardInterrupt, Cancelled):
-        return _INTERRUPTED
+        return status.INTERRUPTED
 
 
 def _run_interactive(launch: Launch) -> int:
@@ -55,7 +54,7 @@ def _run_interactive(launch: Launch) -> int:
     )
     session = boot(launch, PromptDialogue(screen, prompt), ask)
     if session is None:
-        return _INTERRUPTED
+        return status.INTERRUPTED
     with session:
         App(session, screen, prompt).run()
     return 0
@@ -99,6 +98,7 @@ class App(PromptDialogue):
 
     def run(self) -> None:
         """Read and do, until the person leaves."""
+        self.screen.gap()
         self.say(f"{banner(self.session)}\n{KEYS}")
         while not self._leaving:
             try:

@@ -119,7 +119,7 @@ def _provider(launch: Launch, dialogue: Dialogue) -> tuple[Config, ProviderConfi
         fault = error
     known = known_providers(config, environ)
     if [*known] == [DEMO.name]:
-        dialogue.say("No model is connected yet. Let us connect one; Ctrl-C leaves unchanged.")
+        dialogue.say("No model is connected yet. Ctrl-C leaves; until the end nothing is saved.")
         saved = connect(dialogue, config, launch.plugins, environ)
     else:
         dialogue.error(fault.message)
