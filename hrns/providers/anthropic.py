@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, assert_never
 
 from attrs import evolve
@@ -30,6 +30,7 @@ from ..messages import (
 from .anthropic_reader import AnthropicDecoder
 from .base import HttpRequest, ModelInfo, ModelRequest, ToolSpec
 from .codec import JSON_HEADERS, WireCodec, hashed, is_own, post
+from .decoding import CallIds
 from .jsontext import dumps
 from .openai_chat import read_model_list
 from .quirks import NATIVE, SCHEMAS, Lesson, Lessons
@@ -119,9 +120,9 @@ class Anthropic(WireCodec):
         accept = "text/event-stream" if fields.get("stream") else "application/json"
         return post("/v1/messages", body, accept=accept)
 
-    def decoder(self, earlier: Sequence[Message] = ()) -> AnthropicDecoder:
-        """A new decoder for one reply."""
-        return AnthropicDecoder(earlier)
+    def new_decoder(self, ids: CallIds) -> AnthropicDecoder:
+        """A new decoder for one reply, which has ids for its calls from here."""
+        return AnthropicDecoder(ids)
 
     def recognises(self, body: Mapping[str, Any]) -> bool:
         """Whether a whole JSON body is a message of this protocol."""

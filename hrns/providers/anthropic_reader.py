@@ -7,11 +7,11 @@ block has ended: a thought without its signature is text for people only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from ..errors import BrokenStream
-from ..messages import Message, Stop, Usage
+from ..messages import Stop, Usage
 from .base import Delta, Finish, PartNative, PartStart, PartText
 from .decoding import CallIds, EventDecoder, HalfCharacters
 from .faults import fault, read_report
@@ -51,12 +51,12 @@ class AnthropicDecoder(EventDecoder):
     """Reads one reply.
 
     Parameters:
-        earlier: the conversation that the reply continues: ids of its calls are not given again.
+        ids: gives out ids for the calls.
     """
 
-    def __init__(self, earlier: Sequence[Message] = ()) -> None:
+    def __init__(self, ids: CallIds | None = None) -> None:
         super().__init__()
-        self._ids = CallIds(earlier)
+        self._ids = ids or CallIds()
         self._blocks: dict[int, _Block] = {}
         self._parts = 0
         self._plain: dict[int, int] = {}  # the parts of text blocks, while no character is halved

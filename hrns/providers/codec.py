@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from ..errors import ProviderError
 from ..messages import AssistantMessage, Message, Origin
 from .base import HttpRequest, ModelRequest, ToolSpec
-from .decoding import EventDecoder
-from .encoded import EncodedMessages, EncodedTools
+from .decoding import CallIds, EventDecoder
+from .encoded import EncodedMessages, EncodedTools, KnownIds
 from .faults import response_fault
 from .quirks import Lessons, Quirks, adapted, quirks_for
 
@@ -35,6 +35,7 @@ class WireCodec:
     def __init__(self, quirks: Quirks | None = None) -> None:
         self._quirks = quirks
         self.endpoint = ""
+        self._known_ids = KnownIds()
         self._forget()
 
     @property
@@ -54,6 +55,10 @@ class WireCodec:
         """The top-level fields of a request, messages and tools left out."""
         raise NotImplementedError
 
+    def new_decoder(self, ids: CallIds) -> EventDecoder:
+        """A new decoder for one reply, which has ids for its calls from here."""
+        raise NotImplementedError
+
     def decoder(self, earlier: Sequence[Message] = ()) -> EventDecoder:
         """A new decoder for one reply.
 
@@ -61,7 +66,7 @@ class WireCodec:
             earlier: the conversation that the reply continues: ids of its calls are not given
                 to new ones.
         """
-        raise NotImplementedError
+        return self.new_decoder(CallIds(lambda: self._known_ids.of(tuple(earlier))))
 
     def texts(self, messages: tuple[Message, ...]) -> list[bytes]:
         """The bytes of each message, each encoded once. The list is not to be changed."""

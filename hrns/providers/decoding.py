@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Container, Iterable
 from typing import Any, Protocol
 
 from ..errors import BrokenStream
-from ..messages import AssistantMessage, Message
 from .base import Delta, Finish, PartText
 from .faults import Report, fault, read_report
 from .jsontext import loads
@@ -207,29 +206,23 @@ class CallIds:
     """Gives each tool call of a reply an id that no other call of the conversation has.
 
     Parameters:
-        earlier: the conversation that the reply continues.
+        known: gives the ids of the conversation that the reply continues.
     """
 
-    __slots__ = ("_earlier", "_taken", "reply_id")
+    __slots__ = ("_known", "_own", "reply_id")
 
-    def __init__(self, earlier: Sequence[Message]) -> None:
-        self._earlier = earlier
-        self._taken: set[str] | None = None
+    def __init__(self, known: Callable[[], Container[str]] = tuple) -> None:
+        self._known = known
+        self._own: set[str] = set()
         self.reply_id = ""
 
     def claim(self, wanted: str) -> str:
         """The id that was wanted, if it is free; else one made from the id of the reply."""
-        if self._taken is None:
-            self._taken = {
-                call.id
-                for message in self._earlier
-                if isinstance(message, AssistantMessage)
-                for call in message.calls
-            }
+        known = self._known()
         free = wanted
-        while not free or free in self._taken:
-            free = self._made(len(self._taken))
-        self._taken.add(free)
+        while not free or free in self._own or free in known:
+            free = self._made(len(self._own))
+        self._own.add(free)
         return free
 
     def _made(self, number: int) -> str:

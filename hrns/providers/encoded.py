@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import is_
 
-from ..messages import Message
+from ..messages import AssistantMessage, Message
 from .base import ToolSpec
 
-__all__ = ["EncodedMessages", "EncodedTools"]
+__all__ = ["EncodedMessages", "EncodedTools", "KnownIds"]
 
 
 class EncodedMessages:
@@ -69,3 +69,23 @@ class EncodedTools:
             text = self._encode(tools)
             self._last = (tools, text)
         return text
+
+
+class KnownIds:
+    """The ids of the calls of a conversation, gathered as it grows."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last: tuple[tuple[Message, ...], set[str]] = ((), set())
+
+    def of(self, messages: tuple[Message, ...]) -> set[str]:
+        """The ids in these messages. The set is not to be changed."""
+        before, ids = self._last
+        if len(before) > len(messages) or not all(map(is_, before, messages)):
+            before, ids = (), set()
+        for message in messages[len(before) :]:
+            if isinstance(message, AssistantMessage):
+                ids.update(call.id for call in message.calls)
+        self._last = (messages, ids)
+        return ids

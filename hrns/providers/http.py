@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .._version import __version__
 from ..cancel import Cancel
-from ..errors import BrokenStream, ConfigError, ProviderError, RequestRefused
+from ..errors import BrokenStream, ConfigError, ProviderError, RequestRefused, UsageError
 from ..transport import Response, Transport
 from .base import (
     Codec,
@@ -83,10 +83,15 @@ class HttpProvider:
         """The reply as deltas; the last is `Finish`, anything else raises.
 
         Raises:
+            UsageError: no model is named, or there is no message; nothing was sent.
             ProviderError: the other side, or the way to it, failed.
             ConfigError: the URL, a header or the proxy cannot be used.
             Cancelled: `cancel` was set; promptly, also while waiting for the other side.
         """
+        if not request.model:
+            raise UsageError("no model is named", hint="Name one, as in Loop(..., model=...).")
+        if not request.messages:
+            raise UsageError("there is no message to answer")
         notices: list[Delta] = []
         response = self._answer(request, cancel, notices)
         decoder = self.codec.decoder(request.messages)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, assert_never
 
 from ..messages import (
@@ -24,6 +24,7 @@ from ..messages import (
 )
 from .base import HttpRequest, ModelInfo, ModelRequest, ToolSpec
 from .codec import JSON_HEADERS, WireCodec, is_own, post
+from .decoding import CallIds
 from .jsontext import dumps, loads
 from .ollama_reader import OllamaDecoder
 from .openai_chat import read_model_list
@@ -101,9 +102,9 @@ class Ollama(WireCodec):
         accept = "application/x-ndjson" if fields["stream"] else "application/json"
         return post("/api/chat", [*body, b"}"], accept=accept)
 
-    def decoder(self, earlier: Sequence[Message] = ()) -> OllamaDecoder:
-        """A new decoder for one reply."""
-        return OllamaDecoder(earlier)
+    def new_decoder(self, ids: CallIds) -> OllamaDecoder:
+        """A new decoder for one reply, which has ids for its calls from here."""
+        return OllamaDecoder(ids)
 
     def recognises(self, body: Mapping[str, Any]) -> bool:
         """Whether a whole JSON body is a reply of this protocol."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from ..errors import BrokenStream
-from ..messages import Message, Usage
+from ..messages import Usage
 from .base import Delta, Finish, PartNative, PartStart, PartText
 from .decoding import CallIds, EventDecoder, HalfCharacters
 from .faults import fault, read_report
@@ -62,12 +62,12 @@ class OllamaDecoder(EventDecoder):
     """Reads one reply.
 
     Parameters:
-        earlier: the conversation that the reply continues: ids of its calls are not given again.
+        ids: gives out ids for the calls.
     """
 
-    def __init__(self, earlier: Sequence[Message] = ()) -> None:
+    def __init__(self, ids: CallIds | None = None) -> None:
         super().__init__(LineReader())
-        self._ids = CallIds(earlier)
+        self._ids = ids or CallIds()
         self._tags = ThinkTags()
         self._halves: HalfCharacters | None = None
         self._index = {"text": -1, "reasoning": -1}

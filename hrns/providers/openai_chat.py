@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, assert_never
 
 from attrs import evolve
@@ -28,6 +28,7 @@ from ..messages import (
 )
 from .base import HttpRequest, ModelInfo, ModelRequest, ToolSpec
 from .codec import JSON_HEADERS, WireCodec, hashed, is_own, post
+from .decoding import CallIds
 from .jsontext import dumps, loads
 from .openai_chat_reader import ChatDecoder
 from .quirks import NATIVE, SCHEMAS, Lesson, Lessons, Quirks, quirks_for
@@ -125,9 +126,9 @@ class OpenAIChat(WireCodec):
         accept = "text/event-stream" if fields.get("stream") else "application/json"
         return post("/chat/completions", [*body, b"}"], accept=accept)
 
-    def decoder(self, earlier: Sequence[Message] = ()) -> ChatDecoder:
-        """A new decoder for one reply."""
-        return ChatDecoder(earlier)
+    def new_decoder(self, ids: CallIds) -> ChatDecoder:
+        """A new decoder for one reply, which has ids for its calls from here."""
+        return ChatDecoder(ids)
 
     def recognises(self, body: Mapping[str, Any]) -> bool:
         """Whether a whole JSON body is a chat completion."""

@@ -9,11 +9,11 @@ finish reason are held back until the end: both may be said more than once, the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from ..errors import BrokenStream, ServerFault
-from ..messages import Message, Stop, Usage
+from ..messages import Stop, Usage
 from .base import Delta, Finish, PartNative, PartStart, PartText
 from .call_stitching import CallStitcher
 from .decoding import CallIds, EventDecoder, HalfCharacters
@@ -40,13 +40,13 @@ class ChatDecoder(EventDecoder):
     """Reads one reply.
 
     Parameters:
-        earlier: the conversation that the reply continues: ids of its calls are not given again.
+        ids: gives out ids for the calls.
     """
 
-    def __init__(self, earlier: Sequence[Message] = ()) -> None:
+    def __init__(self, ids: CallIds | None = None) -> None:
         super().__init__()
         self._parts = 0
-        self._ids = CallIds(earlier)
+        self._ids = ids or CallIds()
         self._calls = CallStitcher(self._new_part, self._ids)
         self._tags = ThinkTags()
         self._halves: HalfCharacters | None = None  # until a half character was seen

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, assert_never
 
 from attrs import evolve
@@ -30,6 +30,7 @@ from ..messages import (
 )
 from .base import HttpRequest, ModelInfo, ModelRequest, ToolSpec
 from .codec import JSON_HEADERS, WireCodec, hashed, is_own, post
+from .decoding import CallIds
 from .jsontext import dumps
 from .openai_chat import read_model_list
 from .openai_responses_reader import ResponsesDecoder
@@ -112,9 +113,9 @@ class OpenAIResponses(WireCodec):
         accept = "text/event-stream" if fields.get("stream") else "application/json"
         return post("/responses", [*body, b"}"], accept=accept)
 
-    def decoder(self, earlier: Sequence[Message] = ()) -> ResponsesDecoder:
-        """A new decoder for one reply."""
-        return ResponsesDecoder(earlier)
+    def new_decoder(self, ids: CallIds) -> ResponsesDecoder:
+        """A new decoder for one reply, which has ids for its calls from here."""
+        return ResponsesDecoder(ids)
 
     def recognises(self, body: Mapping[str, Any]) -> bool:
         """Whether a whole JSON body is a response of this protocol."""

@@ -7,11 +7,11 @@ response that comes last: some servers send only those.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from ..errors import BrokenStream, ServerFault
-from ..messages import Message, Stop, Usage
+from ..messages import Stop, Usage
 from .base import Delta, Finish, PartKind, PartNative, PartStart, PartText
 from .decoding import CallIds, EventDecoder, HalfCharacters
 from .faults import fault, read_report
@@ -56,12 +56,12 @@ class ResponsesDecoder(EventDecoder):
     """Reads one reply.
 
     Parameters:
-        earlier: the conversation that the reply continues: ids of its calls are not given again.
+        ids: gives out ids for the calls.
     """
 
-    def __init__(self, earlier: Sequence[Message] = ()) -> None:
+    def __init__(self, ids: CallIds | None = None) -> None:
         super().__init__()
-        self._ids = CallIds(earlier)
+        self._ids = ids or CallIds()
         self._items: dict[str | int, _Item] = {}
         self._parts = 0
         self._halves: HalfCharacters | None = None
