@@ -53,6 +53,7 @@ def test_names_of_the_package_are_these() -> None:
         "ToolCallResultChunk",
         "ToolCallStartChunk",
         "ToolContext",
+        "ToolFailure",
         "ToolMessage",
         "ToolResult",
         "UserMessage",
