@@ -86,6 +86,7 @@ class Launch:
         agent: the agent named there, or "".
         mode: the permission mode to start in.
         resume: the session to go on with, or None for a new one.
+        pick: whether the person wants to pick a session to go on with.
         save: whether sessions are written down.
     """
 
@@ -98,6 +99,7 @@ class Launch:
     agent: str = ""
     mode: Mode = "ask"
     resume: Record | None = None
+    pick: bool = False
     save: bool = True
 
 

@@ -147,6 +147,23 @@ def _load(entry_point: EntryPoint) -> click.Command:
     default=None,
     help="What is allowed without asking; `ask` if not configured.",
 )
+@click.option(
+    "-c",
+    "--continue",
+    "resume_last",
+    is_flag=True,
+    help="Go on with this directory's last session.",
+)
+@click.option(
+    "-r",
+    "--resume",
+    is_flag=False,
+    flag_value="?",
+    default="",
+    metavar="[ID]",
+    help="Go on with this session, or pick one.",
+)
+@click.option("--no-session", is_flag=True, help="Write no session down.")
 @click.pass_context
 def cli(ctx: click.Context, /, version: bool, **options: Any) -> int | None:
     """Drive an AI model through tools.

@@ -18,7 +18,7 @@ from ..chunks import Chunk
 from ..config import Config, ProviderConfig, choose_provider
 from ..connecting import within
 from ..context import Mode
-from ..errors import Cancelled, HrnsError, UsageError
+from ..errors import Cancelled, HrnsError
 from ..journal import Record
 from ..journal import tell as tell_story
 from ..loop import Limits
@@ -32,6 +32,7 @@ from .paced import PacedOutput
 from .printing import JsonLinesPrinter, Narrator, Printer, TextPrinter
 from .result import Outcome, result_json
 from .rules import check_rules, rules_of_flags
+from .sessions import chosen_record
 from .signals import Interrupted, Signals, handled
 from .stdin import compose_prompt
 from .streams import in_utf8
@@ -111,7 +112,7 @@ def _fit(options: Options) -> Fit | None:
 def _session(options: Options, fit: Fit | None) -> Iterator[Session]:
     """The session; what the plugins warn of is told, also if it cannot be opened."""
     config = _with_log(read_config(), options.log)
-    record = _record(options)
+    record = chosen_record(options.resume_last, options.resume, options.no_session)
     provider, gone = _provider(config, options, record)
     plugins = load_plugins(os.environ, config.plugins.disabled)
     rules = rules_of_flags(options.allow, options.deny)
@@ -138,24 +139,6 @@ def _session(options: Options, fit: Fit | None) -> Iterator[Session]:
     finally:
         for warning in plugins.take_warnings():
             tell(f"warning: {warning}")
-
-
-def _record(options: Options) -> Record | None:
-    """The session to go on with, or None for a new one.
-
-    Raises:
-        UsageError: more than one was asked for.
-        SessionError: there is none.
-    """
-    if not (options.resume_last or options.resume):
-        return None
-    if options.no_session or (options.resume_last and options.resume):
-        raise UsageError(
-            "--continue, --resume and --no-session exclude each other", hint="Use one of them."
-        )
-    from .sessions import latest, named
-
-    return named(options.resume) if options.resume else latest(working_directory())
 
 
 def _provider(

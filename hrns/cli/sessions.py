@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from ..errors import SessionError
+from ..errors import SessionError, UsageError
 from ..journal import (
     Record,
     SessionInfo,
@@ -26,7 +26,7 @@ from ..journal import (
 from .common import working_directory
 from .printing import plain
 
-__all__ = ["command", "latest", "named"]
+__all__ = ["chosen_record", "command"]
 
 
 def root() -> Path:
@@ -56,6 +56,22 @@ def named(prefix: str) -> Record:
         SessionError: there is none, or more than one.
     """
     return read_journal(find_session(root(), prefix).path)
+
+
+def chosen_record(last: bool, prefix: str, unsaved: bool) -> Record | None:
+    """The session that the options `-c`, `-r` and `--no-session` mean, or None for a new one.
+
+    Raises:
+        UsageError: they exclude each other.
+        SessionError: there is no such session.
+    """
+    if not (last or prefix):
+        return None
+    if unsaved or (last and prefix):
+        raise UsageError(
+            "--continue, --resume and --no-session exclude each other", hint="Use one of them."
+        )
+    return named(prefix) if prefix else latest(working_directory())
 
 
 @click.group("sessions")

@@ -11,8 +11,12 @@ from ..plugins import first_owners, load_plugins
 from ..records import Frontend
 from ..session import Launch
 from .common import read_config, working_directory
+from .sessions import chosen_record
 
 __all__ = ["start"]
+
+PICK = "?"
+"""What `--resume` without an id stands for: the front end lets the person pick."""
 
 _NO_FRONTEND = """\
 There is no interactive front end installed yet. To get one:
@@ -27,11 +31,21 @@ What works already:
 """
 
 
-def start(provider: str, model: str, agent: str, permission_mode: Mode | None) -> int:
+def start(
+    *,
+    provider: str,
+    model: str,
+    agent: str,
+    permission_mode: Mode | None,
+    resume_last: bool,
+    resume: str,
+    no_session: bool,
+) -> int:
     """Run the front end to its end; returns its exit status.
 
     Raises:
         ConfigError: the configuration does not parse, or names a front end that is not there.
+        SessionError: there is no session to go on with.
     """
     config = read_config()
     plugins = load_plugins(os.environ, config.plugins.disabled)
@@ -58,5 +72,8 @@ def start(provider: str, model: str, agent: str, permission_mode: Mode | None) -
         model=model,
         agent=agent,
         mode=permission_mode or config.permissions.mode or "ask",
+        resume=chosen_record(resume_last, "" if resume == PICK else resume, no_session),
+        pick=resume == PICK,
+        save=not no_session,
     )
     return frontends[config.frontend or next(iter(frontends))].run(launch)
