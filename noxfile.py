@@ -63,7 +63,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Check types, ours and as a user sees them."""
-    session.install(*CHECKOUT, *TEST_TOOLS, "mypy==2.4.*", "nox", "types-PyYAML")
+    session.install(*CHECKOUT, *TEST_TOOLS, "mypy==2.4.*", "nox", "types-PyYAML", "types-jsonschema")
     session.run("mypy")
 
 
