@@ -12,8 +12,11 @@ import subprocess
 import sys
 import time
 import zlib
+from base64 import b64encode
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import jsonschema
 import pytest
@@ -35,7 +38,7 @@ from hrns.testing import (
 )
 
 if TYPE_CHECKING:
-    from tests.conftest import Hrns
+    from tests.conftest import Hrns, PlantedKey
 
 MODE = "hrns: tools run without asking (--permission-mode all)\n"
 LIST = Call("list_files", {"dir": ".", "globPattern": "*"}, id="c1")
@@ -341,6 +344,23 @@ def test_fault_of_the_command_line_is_told(hrns: Hrns, arguments: list[str], say
     assert done.returncode in (2, 78)
     assert says in done.stderr
     assert done.stdout == ""
+
+
+def test_search_for_the_key_would_find_it(tmp_path: Path, planted_key: PlantedKey) -> None:
+    """The search at the end of all tests is worth something."""
+    probe = type(planted_key)()
+    for name, text in {
+        "config.json": probe.text,
+        "log": f"key={probe.text}",
+        "url": "?key=" + quote(probe.text, safe=""),
+        "basic": b64encode(probe.text.encode()).decode(),
+        "none": "[redacted]",
+    }.items():
+        (tmp_path / name).write_text(text)
+    probe.watch(tmp_path)
+    probe.printed("nothing")
+    found = sorted(leak.partition(":")[0].rpartition("/")[2] for leak in probe.leaks())
+    assert found == ["basic", "log", "url"]
 
 
 # What is used
@@ -719,6 +739,34 @@ def test_signal_ends_the_run_within_a_second_and_leaves_nothing(
     if moment is not while_plugins_load:
         assert ("interrupted" if number == signal.SIGINT else "terminated") in err
     assert gone(long_command(hrns))
+
+
+@POSIX
+def test_hang_up_ends_the_run_as_well(hrns: Hrns) -> None:
+    with LoopbackServer(Raw([Wait()])) as server:
+        hrns.use(server.url)
+        process = hrns.start("exec", "hi", "--no-stdin")
+        assert server.wait_for(lambda server: server.requests, 20)
+        process.send_signal(signal.SIGHUP)
+        _, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (129, f"{MODE}hrns: terminated\n")
+
+
+@POSIX
+def test_signal_ends_the_program_even_if_nobody_reads_its_output(hrns: Hrns) -> None:
+    events = chat_events(["many words " * 100] * 2000)
+    with LoopbackServer(Answer([sse(*events), Wait()])) as server:
+        hrns.use(server.url)
+        process = hrns.start("exec", "hi", "--no-stdin")
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdout.read(100)
+        time.sleep(0.3)  # until the pipe is full
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 143
+        for stream in (process.stdin, process.stdout, process.stderr):
+            stream.close()
 
 
 @POSIX

@@ -16,7 +16,6 @@ from attrs import evolve, frozen
 from ..cancel import Cancel
 from ..chunks import Chunk
 from ..config import Config, ProviderConfig, choose_provider
-from ..connecting import within
 from ..context import Mode
 from ..errors import Cancelled, HrnsError
 from ..journal import Record
@@ -198,6 +197,7 @@ def _converse(
         in_utf8(sys.stdout).write(f"{result}\n")
     elif options.output_format == "text" and fit and fit.text:
         sys.stdout.write(f"{fit.text}\n")
+    sys.stdout.flush()
     if outcome.error and outcome.error.http_status == 404 and not signals.number:
         _suggest_models(session)
     return _status(outcome, options, signals)
@@ -241,6 +241,8 @@ def _head(session: Session) -> dict[str, object]:
 
 def _suggest_models(session: Session) -> None:
     """Say which model may be meant, where the server has none of the name that was sent."""
+    from ..connecting import within
+
     name = session.entry.name
     try:
         models = [model.id for model in within(_LISTING_S, session.models)]

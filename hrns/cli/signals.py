@@ -28,6 +28,9 @@ PATIENCE_S = 1.0
 Earlier ones are the same wish: a terminal and a wrapper that passes signals on both send them.
 """
 
+LAST_S = 5.0
+"""Seconds after a signal when the process ends whatever it does: nobody may read its output."""
+
 _REASONS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "terminated"}
 
 
@@ -63,11 +66,18 @@ class Signals:
             return
         self.number = number
         self._first_s = time.monotonic()
+        self._end_at_last()
         if number == getattr(signal, "SIGHUP", None):
             _leave_the_terminal()
         self.cancel.set(_REASONS[signal.Signals(number).name])
         if self.raising:
             raise Interrupted
+
+    def _end_at_last(self) -> None:
+        """Have the process end in `LAST_S`; a thread could not be started in a signal handler."""
+        if hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, lambda *_: os._exit(self.status))
+            signal.setitimer(signal.ITIMER_REAL, LAST_S)
 
 
 @contextmanager
@@ -87,6 +97,8 @@ def handled(cancel: Cancel) -> Iterator[Signals]:
         # After a first signal the program is about to end: a second one is not to change how.
         for number, handler in before.items():
             signal.signal(number, signal.SIG_IGN if signals.number else handler)
+        if signals.number and hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _is_heeded(number: signal.Signals) -> bool:
