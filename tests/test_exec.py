@@ -810,3 +810,20 @@ def test_without_a_front_end_it_says_how_to_get_one(hrns: Hrns) -> None:
     assert done.returncode == 1
     assert 'pip install "hrns[tui]"' in done.stderr
     assert "hrns exec" in done.stderr
+
+
+@POSIX
+def test_tool_calls_are_told_on_a_terminal(hrns: Hrns) -> None:
+    pexpect = pytest.importorskip("pexpect")
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "hrns", "exec", "--provider", "demo", "list the Python files under ."],
+        cwd=str(hrns.cwd),
+        env={**hrns.environ, "TERM": "xterm"},
+        timeout=20,
+        encoding="utf-8",
+    )
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+    assert child.before.splitlines()[:2] == [MODE.strip(), "* list_files . **/*.py"]

@@ -12,6 +12,7 @@ from ..chunks import (
     MessageChunk,
     MessageDoneChunk,
     NoticeChunk,
+    ReasoningChunk,
     RetryChunk,
     ToolCallErrorChunk,
     ToolCallResultChunk,
@@ -60,6 +61,8 @@ class Narrator:
 
     def show(self, chunk: Chunk) -> None:
         """Tell one chunk, if it is one to be told."""
+        if isinstance(chunk, MessageChunk | ReasoningChunk):
+            return  # as most are
         for line in self._lines(chunk):
             self._err.write(f"{plain(line)}\n")
             self._err.flush()
@@ -111,6 +114,8 @@ class TextPrinter:
         match chunk:
             case MessageChunk(text):
                 self._write(plain(text) if self._is_terminal else text)
+                return
+            case ReasoningChunk():
                 return
             case MessageDoneChunk(AssistantMessage()) | ErrorChunk() | EndChunk():
                 self._end_line()

@@ -11,7 +11,9 @@ from ..chunks import (
     Chunk,
     EndChunk,
     ErrorChunk,
+    MessageChunk,
     MessageDoneChunk,
+    ReasoningChunk,
     ToolCallErrorChunk,
     ToolCallResultChunk,
     UsageChunk,
@@ -47,6 +49,8 @@ class Outcome:
     def add(self, chunk: Chunk) -> None:
         """Take in the next chunk."""
         match chunk:
+            case MessageChunk() | ReasoningChunk():
+                pass  # most are, so they come first
             case MessageDoneChunk(AssistantMessage() as message):
                 self.text = message.text
                 self.turns += 1
