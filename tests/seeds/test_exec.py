@@ -148,6 +148,15 @@ def test_stale_agent_is_told_and_the_answer_comes(person: Person) -> None:
     assert "Ghost" in done.stderr
 
 
+def test_conversation_can_be_continued(person: Person) -> None:
+    with LoopbackServer([chat_stream("Hello."), chat_stream("Again.")]) as server:
+        person.configure(two_providers(server.url))
+        person.run("exec", "hi")
+        assert person.run("exec", "--continue", "and?").stdout == "Again.\n"
+    contents = [message["content"] for message in server.requests[1].json["messages"]]
+    assert contents[1:] == ["hi", "Hello.", "and?"]
+
+
 def test_self_signed_server_is_reached_only_where_it_is_not_verified(
     person: Person, server_tls: Any
 ) -> None:
