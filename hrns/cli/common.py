@@ -43,19 +43,16 @@ def read_config() -> Config:
 
 
 @contextmanager
-def looking_around(config: Config | None = None) -> Iterator[Session]:
+def looking_around() -> Iterator[Session]:
     """A session in which no model is asked: what the plugins bring is there to be looked at.
 
     What they warn of is told.
-
-    Parameters:
-        config: the configuration; it is read if left out.
     """
     from ..config import DEMO
     from ..plugins import load_plugins
     from ..session import open_session
 
-    config = config or read_config()
+    config = read_config()
     plugins = load_plugins(os.environ, config.plugins.disabled)
     with open_session(config, plugins, DEMO, cwd=working_directory()) as session:
         for notice in session.take_notices():

@@ -21,7 +21,15 @@ from ..chunks import (
 from ..messages import AssistantMessage
 from .streams import plain, steady_streams
 
-__all__ = ["JsonLinesPrinter", "Narrator", "Printer", "TextPrinter", "plain", "steady_streams"]
+__all__ = [
+    "JsonLinesPrinter",
+    "Narrator",
+    "Output",
+    "Printer",
+    "TextPrinter",
+    "plain",
+    "steady_streams",
+]
 
 
 class Output(Protocol):
