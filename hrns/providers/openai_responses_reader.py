@@ -73,7 +73,7 @@ class ResponsesDecoder(EventDecoder):
         """Append what events stand for; returns whether the last of a reply was among them."""
         for name, data in events:
             if data[:6] == b"[DONE]":
-                return self.finishing
+                continue  # some servers send it; the end is a whole response
             if name == "response.output_text.delta" and b"\\u" not in data:
                 value = loads(data)
                 item = self._items.get(value.get("item_id", ""))
