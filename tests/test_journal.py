@@ -450,6 +450,16 @@ def work_for_ever(home: str, first: str, path: str) -> None:
         list(session.send(f"do {number}"))
 
 
+def wait_for_growth(path: Path) -> None:
+    """Wait until something is appended to a file."""
+    before = path.stat().st_size if path.exists() else 0
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if path.exists() and path.stat().st_size > before:
+            return
+        time.sleep(0.0005)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="forks and kills as POSIX does")
 def test_process_killed_at_any_moment_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
     """What is whole in the file is kept, and what has a result is never run again."""
@@ -467,12 +477,14 @@ def test_process_killed_at_any_moment_loses_nothing_and_repeats_nothing(tmp_path
     )
     assert nursery.stdin
     assert nursery.stdout
-    path, number, finished, kills = "", 0, list[str](), 120
-    for _ in range(kills):
+    path, number, finished, kills = "", 0, list[str](), 80
+    for kill in range(kills):
         nursery.stdin.write(f"{tmp_path}|{number}|{path}\n")
         nursery.stdin.flush()
         child = int(nursery.stdout.readline())
-        time.sleep(generator.random() * 0.04)
+        if kill % 4:
+            wait_for_growth(tmp_path / "ran.log")
+        time.sleep(generator.random() * 0.02)
         os.kill(child, signal.SIGKILL)
         assert nursery.stdout.readline() == "gone\n"
         path = next((str(file) for file in (tmp_path / "hrns").rglob("*.jsonl")), "")

@@ -239,7 +239,7 @@ def assert_strict(messages: tuple[Message, ...]) -> None:
             call.arguments.encode()
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(MESSAGES)
 def test_anything_becomes_a_conversation_that_a_strict_server_takes(
     messages: list[Message],
@@ -251,7 +251,7 @@ def test_anything_becomes_a_conversation_that_a_strict_server_takes(
     assert all(kept is given for kept, given in zip(again, repaired, strict=True))
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(MESSAGES, MESSAGES)
 def test_extending_is_repairing_the_whole(old: list[Message], new: list[Message]) -> None:
     repaired = repair(old)
