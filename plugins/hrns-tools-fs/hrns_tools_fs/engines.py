@@ -29,7 +29,7 @@ from .texts import decode
 
 __all__ = ["Line", "Query", "as_json", "from_json", "search"]
 
-LIMIT_S = 20.0
+LIMIT_S = 30.0
 _RG_COLUMNS = 4096
 _FAULT_LINES = 12
 _LINE = re.compile(rb"(?s)(?:\./)?([^\0]+)\0(\d+)([:-])(.*)")

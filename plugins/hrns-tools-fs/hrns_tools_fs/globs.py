@@ -7,17 +7,35 @@ name that begins with a dot is matched only by a pattern that begins with one.
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from collections.abc import Callable
 
-from attrs import define, field
+from attrs import define, field, frozen
 
-__all__ = ["Glob", "State"]
+__all__ = ["NOWHERE", "Glob", "State"]
 
 State = frozenset[int]
 """Where in the pattern a directory stands: the parts that its entries may match."""
 
+NOWHERE = State()
+"""No part fits what is below."""
+
 _MAGIC = re.compile(r"[*?\[{]")
 _CLASS = re.compile(r"\[([!^]?)(\]?[^\]]*)\]")
+
+
+@frozen
+class _Move:
+    """How one part of the pattern takes a name.
+
+    Parameters:
+        fits: whether it takes a name; None if it takes any.
+        takes_dots: whether it takes a leading dot.
+        then: what may come below; None if the name is a match.
+    """
+
+    fits: Callable[[str], object] | None
+    takes_dots: bool
+    then: State | None
 
 
 @define(eq=False)
@@ -31,10 +49,7 @@ class Glob:
 
     parts: tuple[str, ...]
     directories_only: bool = False
-    _names: list[re.Pattern[str] | None] = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._names = [None if part == "**" else _compiled(part) for part in self.parts]
+    _moves: dict[State, tuple[_Move, ...]] = field(init=False, factory=dict)
 
     @classmethod
     def parse(cls, pattern: str) -> tuple[str, Glob]:
@@ -51,18 +66,19 @@ class Glob:
         plain = 0
         while plain < len(parts) - 1 and not _MAGIC.search(parts[plain]):
             plain += 1
-        directories_only = pattern.endswith("/")
-        return "/".join(parts[:plain]), cls(tuple(parts[plain:]), directories_only)
+        for part in parts[plain:]:
+            _compiled(part)
+        return "/".join(parts[:plain]), cls(tuple(parts[plain:]), pattern.endswith("/"))
 
     @property
     def recursive(self) -> bool:
         """Whether it goes down to any depth."""
         return "**" in self.parts
 
-    @cached_property
+    @property
     def start(self) -> State:
         """The state of the directory that the pattern is relative to."""
-        return self._closed({0})
+        return self._closed(0)
 
     def step(self, state: State, name: str, *, hidden_too: bool = False) -> tuple[bool, State]:
         """Whether an entry of a directory matches, and the state of that entry as a directory.
@@ -70,16 +86,19 @@ class Glob:
         Parameters:
             hidden_too: take a leading dot as any other character.
         """
-        matches, reached = False, set()
-        for position in state:
-            if self._takes(position, name, hidden_too):
-                if self._names[position] is None:
-                    reached.add(position)
-                elif position == len(self.parts) - 1:
-                    matches = True
-                else:
-                    reached.add(position + 1)
-        return matches, self._closed(reached)
+        moves = self._moves.get(state)
+        if moves is None:
+            moves = self._moves[state] = tuple(self._move(part) for part in sorted(state))
+        hidden = name.startswith(".") and not hidden_too
+        matches, reached = False, NOWHERE
+        for move in moves:
+            if (hidden and not move.takes_dots) or not (move.fits is None or move.fits(name)):
+                continue
+            if move.then is None:
+                matches = True
+            else:
+                reached |= move.then
+        return matches, reached
 
     def matches(self, path: str) -> bool:
         """Whether a path, relative to where the pattern is, matches."""
@@ -94,20 +113,20 @@ class Glob:
         """Whether a part of it begins with a dot."""
         return any(part.startswith(".") for part in self.parts)
 
-    def _takes(self, position: int, name: str, hidden_too: bool) -> bool:
-        pattern = self._names[position]
-        if name.startswith(".") and not hidden_too and not self.parts[position].startswith("."):
-            return False
-        return pattern is None or pattern.fullmatch(name) is not None
+    def _move(self, number: int) -> _Move:
+        part = self.parts[number]
+        if part == "**":
+            return _Move(None, takes_dots=False, then=self._closed(number))
+        fits = None if part == "*" else _compiled(part).fullmatch
+        last = number == len(self.parts) - 1
+        return _Move(fits, part.startswith("."), None if last else self._closed(number + 1))
 
-    def _closed(self, positions: set[int]) -> State:
-        """`**` also stands for no directory at all: what is after it may come at once."""
-        closed = set(positions)
-        for position in positions:
-            after = position
-            while self._names[after] is None:
-                after += 1
-                closed.add(after)
+    def _closed(self, number: int) -> State:
+        """A part, and what may come at once since `**` also stands for no directory at all."""
+        closed = {number}
+        while self.parts[number] == "**":
+            number += 1
+            closed.add(number)
         return frozenset(closed)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Listing"]
 
 SHOWN = 500
-LIMIT_S = 20.0
+LIMIT_S = 30.0
 
 
 @frozen
@@ -60,7 +60,8 @@ class Listing:
         walk = Walk(self.host, scope.root, scope.glob, context.cancel, LIMIT_S)
         paths: list[str] = []
         if scope.is_there(self.host):
-            paths = sorted(scope.prefix + path for path in _paths(walk))
+            before = scope.prefix
+            paths = sorted(before + path for path in _paths(walk))
         notes = [str(walk.left_out)] if str(walk.left_out) else []
         if len(paths) > SHOWN:
             notes.insert(0, f"{SHOWN} of {len(paths)} are shown; narrow the pattern")

@@ -20,6 +20,8 @@ from .walking import Walk
 BLOCK_BYTES = 8 * 1024 * 1024
 """Files are searched in blocks of whole lines of about this size."""
 
+FIRST_BLOCK_BYTES = 64 * 1024
+
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _NEEDS_LINES = re.compile(r"\\[AZ]|\(\?")
 """What may match in a line and not in a text of many lines."""
@@ -69,8 +71,10 @@ def _matching(host: Host, query: Query, path: str, finder: _Finder) -> Iterator[
 
 def _blocks(file: BinaryIO) -> Iterator[str]:
     """The file's text in blocks of whole lines, line ends as LF; it ends where it is no text."""
-    while data := file.read(BLOCK_BYTES):
+    size = FIRST_BLOCK_BYTES  # most files are small, and room for a large block costs time
+    while data := file.read(size):
         data += file.readline()
+        size = BLOCK_BYTES
         decoded = None if b"\0" in data and data[:2] not in _UTF16 else decode(data)
         if decoded is None:
             return

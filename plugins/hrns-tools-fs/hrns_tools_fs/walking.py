@@ -10,7 +10,7 @@ from attrs import Factory, define, frozen
 
 from hrns.cancel import Cancel
 
-from .globs import Glob, State
+from .globs import NOWHERE, Glob, State
 from .host import Entry, Host
 from .ignores import Ignores
 
@@ -62,12 +62,14 @@ class _Level:
 
     Parameters:
         prefix: its path from where the walk began, with a slash at its end, or "".
+        base: its whole path, with a slash at its end.
         entries: what is still to come.
         state: what the pattern wants here.
         ignores: the rules that hold here.
     """
 
     prefix: str
+    base: str
     entries: Iterator[Entry]
     state: State
     ignores: Ignores
@@ -99,7 +101,6 @@ class Walk:
 
     def __iter__(self) -> Iterator[Found]:
         until = time.monotonic() + self.limit_s
-        base = self.root.as_posix().rstrip("/") + "/"
         levels = self._inside("", self.glob.start, Ignores.above(self.host, self.root))
         while levels:
             level = levels[-1]
@@ -107,16 +108,15 @@ class Walk:
             if entry is None:
                 levels.pop()
                 continue
-            path = level.prefix + entry.name
-            matches, state = self._wanted(level, entry, base + path)
+            matches, state = self._wanted(level, entry)
             if matches:
-                yield Found(path, entry)
+                yield Found(level.prefix + entry.name, entry)
             if state:
                 self.cancel.check()
                 if time.monotonic() > until:
                     self.left_out.late = True
                     return
-                levels.extend(self._inside(path + "/", state, level.ignores))
+                levels.extend(self._inside(f"{level.prefix}{entry.name}/", state, level.ignores))
 
     def _inside(self, prefix: str, state: State, ignores: Ignores) -> list[_Level]:
         """The directory as a level; nothing if it cannot be read."""
@@ -128,18 +128,19 @@ class Walk:
             return []
         names = {entry.name for entry in entries}
         entries.sort(key=lambda entry: entry.name)
-        return [_Level(prefix, iter(entries), state, ignores.inside(directory, names))]
+        base = directory.as_posix().rstrip("/") + "/"
+        return [_Level(prefix, base, iter(entries), state, ignores.inside(directory, names))]
 
-    def _wanted(self, level: _Level, entry: Entry, path: str) -> tuple[bool, State]:
+    def _wanted(self, level: _Level, entry: Entry) -> tuple[bool, State]:
         """Whether an entry matches, and the state to go into it with; counts what is left out."""
         directory = entry.kind == "directory"
         matches, state = self.glob.step(level.state, entry.name)
-        state = state if directory else State()
+        state = state if directory else NOWHERE
         if not matches and not state:
             self.left_out.hidden += self._is_hidden(level, entry)
-        elif level.ignores.match(path, directory=directory):
+        elif level.ignores.match(level.base + entry.name, directory=directory):
             self.left_out.ignored += 1
-            return False, State()
+            return False, NOWHERE
         return matches, state
 
     def _is_hidden(self, level: _Level, entry: Entry) -> bool:
