@@ -374,8 +374,12 @@ class _Lane:
         threading.Thread(
             target=self._send, args=(request, outbox), name="hrns-request", daemon=True
         ).start()
-        with cancel.waker(lambda: outbox.put(None)):
-            answer = outbox.get()
+        try:
+            with cancel.waker(lambda: outbox.put(None)):
+                answer = outbox.get()
+        except BaseException:  # a KeyboardInterrupt, where nobody turns it into a cancel
+            self._abandon(None)
+            raise
         if cancel.is_set():
             self._abandon(answer)
         cancel.check()

@@ -282,6 +282,26 @@ def test_signal_wakes_the_main_thread_out_of_a_wait_and_a_read(tmp_path: Path) -
     assert done.stdout == "/head True\n/body True\n"
 
 
+def test_keyboard_interrupt_hangs_up(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import os, signal, sys, threading\n"
+        "from hrns.transport import Transport\n"
+        "threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n"
+        "    Transport().open('GET', sys.argv[1])\n"
+        "except KeyboardInterrupt:\n"
+        "    sys.stdin.read()\n"
+    )
+    with LoopbackServer(Raw([Wait()])) as server:
+        command = [sys.executable, str(program), server.url]
+        with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+            assert server.wait_for(lambda s: s.aborted, timeout_s=20)
+            assert process.poll() is None
+            process.communicate()
+        assert process.returncode == 0
+
+
 def refused_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]

@@ -208,7 +208,7 @@ _HINTS = {
 
 
 def _is_reply(response: Response) -> bool:
-    return response.status == 200 and not _is_page(response)
+    return 200 <= response.status < 300 and response.status != 204 and not _is_page(response)
 
 
 def _is_page(response: Response) -> bool:
