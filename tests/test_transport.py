@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -257,45 +258,55 @@ def test_cancelled_before_it_begins_sends_nothing(transport: Transport) -> None:
         assert server.requests == []
 
 
-def test_signal_wakes_the_main_thread_out_of_a_wait_and_a_read(tmp_path: Path) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(
-        "import signal, sys, threading, os, time\n"
-        "from hrns.cancel import Cancel\n"
-        "from hrns.errors import Cancelled\n"
-        "from hrns.transport import Transport\n"
-        "for path in ('/head', '/body'):\n"
-        "    cancel = Cancel()\n"
-        "    signal.signal(signal.SIGINT, lambda *_: cancel.set())\n"
-        "    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
-        "    started = time.monotonic()\n"
-        "    try:\n"
-        "        response = Transport().open('GET', sys.argv[1] + path, cancel=cancel)\n"
-        "        list(response.blocks())\n"
-        "    except Cancelled:\n"
-        "        print(path, time.monotonic() - started < 1)\n"
-    )
-    answers: dict[str, Answer | Raw] = {"/head": Raw([Wait()]), "/body": Answer([b"x", Wait()])}
-    with LoopbackServer(lambda request: answers[request.path]) as server:
-        command = [sys.executable, str(program), server.url]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
-    assert done.stdout == "/head True\n/body True\n"
+WAKING = """
+import signal, sys, time
+from hrns.cancel import Cancel
+from hrns.errors import Cancelled
+from hrns.transport import Transport
+
+cancel = Cancel()
+at = []
+
+def interrupt(*_):
+    at.append(time.monotonic())
+    cancel.set()
+
+signal.signal(signal.SIGINT, interrupt)
+try:
+    list(Transport().open("GET", sys.argv[1], cancel=cancel).blocks())
+except Cancelled:
+    print(time.monotonic() - at[0] < 0.9)
+"""
 
 
-def test_keyboard_interrupt_hangs_up(tmp_path: Path) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(
-        "import os, signal, sys, threading\n"
-        "from hrns.transport import Transport\n"
-        "threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
-        "try:\n"
-        "    Transport().open('GET', sys.argv[1])\n"
-        "except KeyboardInterrupt:\n"
-        "    sys.stdin.read()\n"
-    )
+@pytest.mark.parametrize("answer", [Raw([Wait()]), Answer([b"x", Wait()])])
+def test_signal_wakes_the_main_thread_out_of_a_wait_and_a_read(answer: Answer | Raw) -> None:
+    with LoopbackServer(answer) as server:
+        command = [sys.executable, "-c", WAKING, server.url]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert server.wait_for(lambda s: s.requests, timeout_s=20)
+            time.sleep(0.2)  # so that it waits again
+            process.send_signal(signal.SIGINT)
+            assert process.communicate(timeout=20)[0] == "True\n"
+
+
+INTERRUPTED = """
+import sys
+from hrns.transport import Transport
+
+try:
+    Transport().open("GET", sys.argv[1])
+except KeyboardInterrupt:
+    sys.stdin.read()
+"""
+
+
+def test_keyboard_interrupt_hangs_up() -> None:
     with LoopbackServer(Raw([Wait()])) as server:
-        command = [sys.executable, str(program), server.url]
+        command = [sys.executable, "-c", INTERRUPTED, server.url]
         with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+            assert server.wait_for(lambda s: s.requests, timeout_s=20)
+            process.send_signal(signal.SIGINT)
             assert server.wait_for(lambda s: s.aborted, timeout_s=20)
             assert process.poll() is None
             process.communicate()
