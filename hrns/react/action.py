@@ -30,6 +30,7 @@ class ActionReader:
 
     Attributes:
         labelled: whether the input has a label of its own.
+        outside: what of the line is not inside brackets, and not a bare name.
         complete: whether nothing more belongs to the input.
     """
 
@@ -38,7 +39,7 @@ class ActionReader:
         self.labelled = False
         self._tool, rest = split_action(line)
         self._begin(parenthesis=rest.startswith("("))
-        self.take(rest[1:] if self._parenthesis else rest)
+        self.outside = self.take(rest[1:] if self._parenthesis else rest)
 
     def _begin(self, *, parenthesis: bool) -> None:
         self._parenthesis = parenthesis
@@ -57,12 +58,12 @@ class ActionReader:
         """Whether the next line is inside a string of the input."""
         return self._brackets is not None and not self.complete and self._brackets.in_string
 
-    def take_label(self, rest: str) -> None:
-        """The line `Action Input:` came, with this behind it."""
+    def take_label(self, rest: str) -> str:
+        """The line `Action Input:` came, with this behind it; gives back what `take` does."""
         self._tool = self._line or "".join(self._body).strip()
         self.labelled = True
         self._begin(parenthesis=False)
-        self.take(rest)
+        return self.take(rest)
 
     def take(self, line: str) -> str:
         """Take a line of the input; gives back what of it is not inside brackets."""

@@ -287,6 +287,7 @@ class StepReader:
                 self._open_thought()
                 self._state = "action"
                 self._action = ActionReader(rest)
+                self._outside(self._action.outside)
             case "input":
                 self.fault = "an Action Input has no Action before it"
                 self._plain(f"{line}\n")
@@ -345,23 +346,25 @@ class StepReader:
     def _action_line(self, line: str, label: Label | None) -> None:
         action = self._action
         if label is not None and label.kind == "input" and not action.labelled:
-            action.take_label(label.rest(line))
-            return
-        if label is not None and not action.in_string:
+            self._outside(action.take_label(label.rest(line)))
+        elif label is not None and not action.in_string:
             self._stop()
-            return
-        if action.complete:
-            self._kept.pop()
-        outside = action.take(line)
-        if tag := _THOUGHT.search(outside):
-            self._was_thinking(outside, tag)
+        else:
+            if action.complete:
+                self._kept.pop()
+            self._outside(action.take(line))
 
     def _found_line(self, line: str, label: Label | None) -> None:
         self._kept.pop()
-        if label is not None:
+        if label is None:
+            self._outside(line)
+        else:
             self._finish()
-        elif tag := _THOUGHT.search(line):
-            self._was_thinking(line, tag)
+
+    def _outside(self, text: str) -> None:
+        """Text behind an action, or that is its input: a closing tag in it undoes the action."""
+        if tag := _THOUGHT.search(text):
+            self._was_thinking(text, tag)
 
     def _finish(self) -> None:
         """Say what the step is."""

@@ -22,7 +22,7 @@ from ..errors import (
     ToolFailed,
     ToolNotFound,
 )
-from ..messages import ToolCall
+from ..messages import Image, ToolCall
 from ..messages import ToolResult as LoopResult
 from ..nearest import nearest
 from ..permissions import Effect, Prepared
@@ -287,7 +287,10 @@ def _as_result(name: str, returned: object) -> ToolResult:
     if isinstance(returned, ToolResult):
         return returned
     result = to_result(returned)
-    return ToolResult(name, result.text, result.status == "ok")
+    pictures = sum(isinstance(part, Image) for part in result.content)
+    noun = "picture" if pictures == 1 else "pictures"
+    left_out = f"\n[{pictures} {noun} that cannot be shown here]" if pictures else ""
+    return ToolResult(name, result.text + left_out, result.status == "ok")
 
 
 def _tried(entry: _Entry, read: Callable[[str], str], given: str) -> ToolResult:
