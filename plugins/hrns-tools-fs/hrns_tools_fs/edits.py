@@ -21,6 +21,7 @@ __all__ = ["Edit", "Edited", "apply", "whole"]
 _SHOWN_PLACES = 10
 _NEAREST_CONTEXT = 3
 _SEARCHED = 20_000
+_COMPARED = 300
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -188,13 +189,14 @@ def _apply_tolerant(folded: _Folded, old: str, new: str) -> Edited:
     shift = _shift(wanted, lines[starts[0] :]) if len(starts) == 1 else None
     if shift is None:
         raise ToolFailure(_not_found(lines, wanted, len(starts)))
-    first = starts[0]
-    end = "\n" if old.endswith("\n") and first + len(wanted) < len(lines) else ""
-    found = "\n".join(lines[first : first + len(wanted)]) + end
-    wished = new if end == old[len(old.rstrip("\n")) :][-1:] else new.removesuffix("\n")
+    first, after = starts[0], starts[0] + len(wanted)
+    ended = old.endswith("\n")
+    found = "\n".join(lines[first:after]) + ("\n" if ended and after < len(lines) else "")
+    if ended and not found.endswith("\n"):  # the file ends without the line end that was asked for
+        new = new.removesuffix("\n")
     offset = sum(len(line) + 1 for line in lines[:first])
     return Edited(
-        folded.replaced([(offset, found, shift.applied(wished))]),
+        folded.replaced([(offset, found, shift.applied(new))]),
         (f"matched at line {first + 1} by ignoring differences in white space",),
     )
 
@@ -262,14 +264,15 @@ def _not_found(lines: Sequence[str], wanted: Sequence[str], loose: int) -> str:
 
 
 def _nearest(lines: Sequence[str], wanted: Sequence[str]) -> str:
-    """The lines that are most like the longest wanted line, numbered, with some around."""
+    """The line that is most like the longest wanted one, numbered, with some lines around it."""
     import difflib
 
-    probe = max((line.strip() for line in wanted), key=len)
-    close = difflib.get_close_matches(probe, {line.strip() for line in lines[:_SEARCHED]}, 1, 0.5)
-    if not probe or not close:
+    probe = max((line.strip()[:_COMPARED] for line in wanted), key=len)
+    compared = [line.strip()[:_COMPARED] for line in lines[:_SEARCHED]]
+    close = difflib.get_close_matches(probe, set(compared), 1, 0.5) if probe else []
+    if not close:
         return ""
-    at = next(number for number, line in enumerate(lines) if line.strip() == close[0])
+    at = compared.index(close[0])
     first = max(0, at - _NEAREST_CONTEXT)
     around = lines[first : at + _NEAREST_CONTEXT + 1]
     return "\n".join(f"{first + n}: {shortened(line, 200)}" for n, line in enumerate(around, 1))

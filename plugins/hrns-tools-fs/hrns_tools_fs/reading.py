@@ -69,7 +69,7 @@ class Reading:
         info = self._regular(place)
         try:
             if info.size > WHOLE_BYTES:
-                return self._stream(place, offset, limit, context.cancel)
+                return _noted(place, self._stream(place, offset, limit, context.cancel))
             with self.host.open(place.path) as file:
                 data = file.read(WHOLE_BYTES)
         except OSError as error:
@@ -77,7 +77,7 @@ class Reading:
         if (media_type := image_type(data)) is not None:
             return _image(place, media_type, data)
         shown = self._whole(place, data, offset, limit, FileMemory.of(context))
-        return f"[{place.note}]\n{shown}" if place.note else shown
+        return _noted(place, shown)
 
     def _regular(self, place: Place) -> FileInfo:
         info = self.host.info(place.path)
@@ -109,6 +109,10 @@ class Reading:
                 raise _not_text(place, 0)
             file.seek(0)
             return page(_lines(file, cancel), offset, limit, total=None)
+
+
+def _noted(place: Place, shown: str) -> str:
+    return f"[{place.note}]\n{shown}" if place.note else shown
 
 
 def _paged(decoded: Decoded, offset: int, limit: int) -> str:

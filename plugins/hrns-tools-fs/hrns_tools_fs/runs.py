@@ -52,13 +52,14 @@ class Recorder:
     ends: HeadAndTail = field(factory=lambda: HeadAndTail(HEAD_BYTES, TAIL_BYTES))
     live: Live = field(factory=lambda: Live(LIVE_BYTES))
     log: LogFile | None = None
+    logs: bool = True
     lock: threading.Lock = field(factory=threading.Lock)
     watched: bool = True
 
     def add(self, piece: bytes) -> bool:
         """One more piece; whether people have something new to look at."""
         with self.lock:
-            if self.log is None and self.ends.total + len(piece) > HEAD_BYTES + TAIL_BYTES:
+            if self.ends.total + len(piece) > HEAD_BYTES + TAIL_BYTES:
                 self._open_log()
             if self.log is not None:
                 self.log.write(piece)
@@ -71,8 +72,7 @@ class Recorder:
         """The tool is done, the pipe is not: what still comes goes to the log alone."""
         with self.lock:
             self.watched = False
-            if self.log is None:
-                self._open_log()
+            self._open_log()
 
     def close(self) -> None:
         """Nothing will come any more."""
@@ -86,10 +86,13 @@ class Recorder:
             return self.live.take(last=last)
 
     def _open_log(self) -> None:
-        with suppress(OSError):  # no room for a log: the command goes on without
-            self.log = self.host.log()
-            kept = self.ends.kept()
-            self.log.write(kept.head)
+        """Begin the log with all that came so far; if there can be none, there is none."""
+        if self.log is None and self.logs:
+            try:
+                self.log = self.host.log()
+                self.log.write(self.ends.kept().head)
+            except OSError:
+                self.logs = False
 
 
 @frozen
@@ -144,7 +147,7 @@ class Run:
                 return "cancelled"
             if event == "ended":
                 return "ended"
-            if event is None and now >= deadline:
+            if now >= deadline:
                 return "timed out"
             waiting = waiting or event == "output"
             if waiting and now >= shown + LIVE_EVERY_S:

@@ -86,6 +86,16 @@ def test_less_indented_lines_are_matched_as_well() -> None:
     assert apply("if  x:\n    pass\n", [edit]).text == "if x:\n    go()\n\n    stop()\n"
 
 
+def test_a_loose_match_at_the_end_of_a_file_needs_no_line_end() -> None:
+    edit = Edit("if x:\n    pass\n", "go()\n")
+    assert apply("a\nif  x:\n    pass", [edit]).text == "a\ngo()"
+
+
+def test_long_lines_are_compared_in_no_time() -> None:
+    with pytest.raises(ToolFailure, match="the nearest lines are\n1: aba"):
+        apply("ab" * 500_000, [Edit("ab" * 200_000 + "c", "x")])
+
+
 def test_a_loose_match_of_several_places_is_refused() -> None:
     with pytest.raises(ToolFailure, match="2 places are like it but for white space"):
         apply("a  b\nc\na   b\n", [Edit("a b", "x")])

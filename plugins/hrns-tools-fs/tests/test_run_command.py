@@ -203,6 +203,20 @@ def test_daemons_that_left_the_group_are_ended_with_the_command(tools: Toolbox, 
     assert processes(f"sleep\0{mark}") == []
 
 
+def test_commands_within_commands_are_ended_with_them(tools: Toolbox, mark: str) -> None:
+    program = (
+        "from pathlib import Path\n"
+        "from hrns.context import SessionContext\n"
+        "from hrns_tools_fs.testing import Toolbox\n"
+        "tools = Toolbox(SessionContext(cwd=Path()))\n"
+        f"tools('run_command', command='touch begun; exec sleep {mark}')\n"
+    )
+    tools.file("inner.py", program)
+    line = f"{sys.executable} inner.py & while [ ! -e begun ]; do sleep 0.01; done; kill -9 $!"
+    assert "timed out" in tools("run_command", command=f"{line}; sleep 60", timeout=4)
+    assert processes(mark) == []
+
+
 def test_output_is_seen_while_the_command_runs(tools: Toolbox) -> None:
     seen_at: list[float] = []
     tools.shown.append("")

@@ -58,10 +58,11 @@ class _PosixCommand:
 
     def __init__(self, command: str | Sequence[str], cwd: Path) -> None:
         self._mark = os.urandom(16).hex()
+        outer = os.environ.get(_MARK, "")  # this process may be part of a command itself
         self._process = subprocess.Popen(
             ["/bin/sh", "-c", command] if isinstance(command, str) else command,
             cwd=cwd,
-            env={**os.environ, **_QUIET_ENVIRONMENT, _MARK: self._mark},
+            env={**os.environ, **_QUIET_ENVIRONMENT, _MARK: f"{outer} {self._mark}".strip()},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -109,7 +110,7 @@ class _PosixCommand:
 
     def _living(self) -> Iterator[int]:
         if Path("/proc/self/environ").exists():
-            return _marked_or_in_group(f"{_MARK}={self._mark}".encode(), self._process.pid)
+            return _marked_or_in_group(self._mark.encode(), self._process.pid)
         return _in_group(self._process.pid)
 
 
