@@ -97,6 +97,11 @@ def test_text_comes_in_the_pieces_that_the_server_sent() -> None:
     assert read(data) == AssistantMessage([Text("Hello")], usage=Usage(3, 2))
 
 
+@pytest.mark.parametrize("counts", [{}, {"eval_count": None}, {"prompt_eval_count": "x"}])
+def test_tokens_that_are_not_told_are_not_made_up(counts: dict[str, Any]) -> None:
+    assert read(lines(line("Hi"), last(**counts))).usage in (None, Usage())
+
+
 def test_calls_in_a_line_before_the_last_are_calls() -> None:
     two = [call("read", {"path": "a"}), call("list", '{"dir":"."}')]
     assert read(lines(line(tool_calls=two), last())) == AssistantMessage(
@@ -184,7 +189,6 @@ def test_error_inside_a_stream_is_the_servers_error() -> None:
         line(tool_calls=7),
         line(tool_calls=[7]),
         line(tool_calls=[{"function": {}}]),
-        {"done": True, "prompt_eval_count": "x"},
     ],
 )
 def test_line_that_does_not_fit_the_protocol_is_a_broken_stream(odd: Any) -> None:

@@ -478,6 +478,7 @@ def test_other_choices_are_left_aside() -> None:
         ),
         ({"prompt_tokens": 9, "completion_tokens": 4, "cached_tokens": 5}, Usage(9, 4, 5)),
         ({"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 20}, Usage(9, 11)),
+        ({"prompt_tokens": float("inf"), "completion_tokens": float("nan")}, Usage()),
         ({"prompt_tokens": None, "completion_tokens": -1, "prompt_tokens_details": None}, Usage()),
         ({}, None),
         (None, None),

@@ -13,6 +13,9 @@ from .sse import LIMIT_BYTES, Event, EventReader
 
 __all__ = ["CallIds", "EventDecoder", "HalfCharacters", "Reader"]
 
+_MISFITS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What JSON of another shape than expected raises where it is taken apart."""
+
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -123,7 +126,7 @@ class EventDecoder:
         try:
             if self.take(events, deltas):
                 deltas += self._finished()
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        except _MISFITS as error:
             raise BrokenStream("an event of the stream does not fit the protocol") from error
         return deltas
 
@@ -173,7 +176,7 @@ class EventDecoder:
         try:
             self.body(value, deltas)
             return [*deltas, *self._finished()]
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        except _MISFITS as error:
             raise BrokenStream("the reply does not fit the protocol") from error
 
 

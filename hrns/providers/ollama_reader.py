@@ -11,6 +11,7 @@ from .base import Delta, Finish, PartNative, PartStart, PartText
 from .decoding import CallIds, EventDecoder, HalfCharacters
 from .faults import fault, read_report
 from .jsontext import compact, loads
+from .openai_chat_reader import usage_of
 from .sse import LIMIT_BYTES, Event
 from .thinking import ThinkTags
 
@@ -18,6 +19,7 @@ __all__ = ["LineReader", "OllamaDecoder"]
 
 _CALL_FIELDS = frozenset({"id", "type", "function"})
 _FUNCTION_FIELDS = frozenset({"name", "arguments", "index"})
+_COUNTS = {"prompt_eval_count": "prompt_tokens", "eval_count": "completion_tokens"}
 _KNOWN = frozenset({"role", "content", "thinking", "tool_calls", "images"})
 
 
@@ -151,7 +153,8 @@ class OllamaDecoder(EventDecoder):
         if not value.get("done"):
             return False
         self._reason = str(value.get("done_reason") or "")
-        self._usage = _usage(value)
+        counts = {name: value[given] for given, name in _COUNTS.items() if given in value}
+        self._usage = usage_of(counts)
         self.finishing = True
         return True
 
@@ -187,10 +190,3 @@ class OllamaDecoder(EventDecoder):
     def _new_part(self) -> int:
         self._parts += 1
         return self._parts - 1
-
-
-def _usage(last: dict[str, Any]) -> Usage | None:
-    read, written = last.get("prompt_eval_count"), last.get("eval_count")
-    if read is None and written is None:
-        return None
-    return Usage(int(read or 0), int(written or 0))

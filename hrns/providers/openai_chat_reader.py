@@ -9,6 +9,7 @@ finish reason are held back until the end: both may be said more than once, the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
@@ -307,4 +308,4 @@ def usage_of(reported: Mapping[str, Any] | None) -> Usage | None:
 
 def _count(counts: Mapping[str, Any], name: str) -> int:
     value = counts.get(name)
-    return int(value) if isinstance(value, int | float) and value > 0 else 0
+    return int(value) if isinstance(value, int | float) and 0 < value < math.inf else 0
