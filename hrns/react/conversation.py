@@ -46,8 +46,8 @@ def groups(messages: Iterable[Message]) -> Iterator[tuple[Message, ...]]:
     """
     group: list[Message] = []
     for message in messages:
-        before = group[-1] if group else None
-        joins = isinstance(before, ToolMessage) and isinstance(message, UserMessage)
+        called = isinstance(group[-1], ToolMessage) or any(_calls(group)) if group else False
+        joins = called and isinstance(message, UserMessage)
         if group and not joins and not isinstance(message, ToolMessage):
             yield tuple(group)
             group.clear()

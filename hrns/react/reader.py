@@ -121,8 +121,8 @@ class StepReader:
 
     def end(self) -> list[Event]:
         """The rest; to be called when no more comes. From here on `step` is the step."""
+        self._take("", ends=True)
         if not self.done:
-            self._take("", ends=True)
             self._finish()
         return self._given_out()
 
