@@ -34,26 +34,22 @@ def free_port() -> int:
         return port
 
 
-def answers(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-    except OSError:
-        return False
-    return True
-
-
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("servers")
 
 
-def serving(script: str, log: Path, *arguments: str) -> Iterator[str]:
-    """The URL of a server that this script starts; it and its children end afterwards."""
+def serving(script: str, ready: bytes, log: Path, *arguments: str) -> Iterator[str]:
+    """The URL of a server that this script starts; it and its children end afterwards.
+
+    It is there when it has printed `ready`.
+    """
     path = SERVERS / script
     if not path.exists():
         pytest.skip(f"{script} is not there")
     port = free_port()
-    with (log / f"{port}.log").open("wb") as output:
+    log = log / f"{port}.log"
+    with log.open("wb") as output:
         process = subprocess.Popen(
             [str(path), str(port), *arguments],
             stdin=subprocess.DEVNULL,
@@ -63,7 +59,7 @@ def serving(script: str, log: Path, *arguments: str) -> Iterator[str]:
         )
         try:
             deadline = time.monotonic() + START_S
-            while not answers(port):
+            while ready not in log.read_bytes():
                 if process.poll() is not None or time.monotonic() > deadline:
                     pytest.skip(f"{script} does not start")
                 time.sleep(0.1)
@@ -75,17 +71,17 @@ def serving(script: str, log: Path, *arguments: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def llama(log: Path) -> Iterator[str]:
-    yield from serving("llama.sh", log)
+    yield from serving("llama.sh", b"READY", log)
 
 
 @pytest.fixture(scope="module")
 def locked_llama(log: Path) -> Iterator[str]:
-    yield from serving("llama.sh", log, "--api-key", "planted")
+    yield from serving("llama.sh", b"READY", log, "--api-key", "planted")
 
 
 @pytest.fixture(scope="module")
 def aimock(log: Path) -> Iterator[str]:
-    yield from serving("aimock.sh", log)
+    yield from serving("aimock.sh", b"listening", log)
 
 
 def weather() -> Tool:

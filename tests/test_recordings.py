@@ -228,7 +228,7 @@ def test_each_recording_gives_the_same_wherever_it_is_cut(recordings: list[Path]
     for path in recordings:
         reply = replies(path)[0]
         whole = facts_of(path.name, reply)
-        for cut in range(1, len(reply), len(reply) // 40 + 1):
+        for cut in range(1, len(reply), len(reply) // 15 + 1):
             assert facts_of(path.name, reply[:cut], reply[cut:]) == whole, (path.name, cut)
         pieces = [reply[at : at + 7] for at in range(0, len(reply), 7)]
         assert facts_of(path.name, *pieces) == whole, path.name
