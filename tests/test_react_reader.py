@@ -403,8 +403,8 @@ def seconds_to_read(reply: str) -> float:
 )
 @pytest.mark.parametrize("filling", ["x", "x\n"])
 def test_long_replies_are_read_in_linear_time(reply: str, filling: str) -> None:
-    short, long = (seconds_to_read(reply % (filling * size)) for size in (1_000, 32_000))
-    assert long < 200 * short  # 32 times as long; it would be 1024 if each look cost all of it
+    short, long = (seconds_to_read(reply % (filling * size)) for size in (1_000, 16_000))
+    assert long < 100 * short  # 16 times as long; it would be 256 if each look cost all of it
 
 
 # What the prompt asks for
