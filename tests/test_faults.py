@@ -67,6 +67,7 @@ def error(message: str = "", **fields: Any) -> dict[str, Any]:
         (403, {}, AuthenticationFailed, False),
         (408, {}, ServerFault, True),
         (429, error("slow down"), RateLimited, True),
+        (429, error("Request too large for m: Limit 6, Requested 9"), ContextOverflow, False),
         (429, error("pay", code="insufficient_quota"), RateLimited, False),
         (402, error("Insufficient Balance"), RateLimited, False),
         (413, error("tokens per minute", code="rate_limit_exceeded"), RateLimited, True),

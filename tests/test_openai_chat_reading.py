@@ -578,6 +578,11 @@ def test_stream_that_just_ends_is_broken(stream: bytes) -> None:
     assert type(fault_of(stream)) is BrokenStream
 
 
+def test_text_in_place_of_a_reply_is_told() -> None:
+    error = fault_of(b"upstream\nconnect error")
+    assert error.message.endswith("is no reply: 'upstream connect error'")
+
+
 @pytest.mark.parametrize(
     "data",
     [

@@ -46,7 +46,8 @@ class EventDecoder:
         self.finishing = False
         self._events = reader or EventReader()
         self._streaming = reader is not None  # whether it is certain that this is a stream
-        self._head = b""  # white space before anything else
+        self._head = b""  # the beginning
+        self._has_events = False
         self._whole: list[bytes] = []  # a body that is no stream
         self._whole_size = 0
         self._ended = False
@@ -74,13 +75,12 @@ class EventDecoder:
             return []
         if self._whole:
             return self._read_whole(b"".join(self._whole))
-        deltas = self._taken(self._events.end())
+        events = self._events.end()
+        deltas = self._taken(events) if events else []
         if deltas and isinstance(deltas[-1], Finish):
             return deltas
         if not self.finishing:
-            raise BrokenStream(
-                "the reply broke off: the server closed it without saying that it is complete"
-            )
+            raise self._cut_off()
         return [*deltas, *self._finished()]
 
     def take(self, events: Iterable[Event], deltas: list[Delta]) -> bool:
@@ -119,8 +119,17 @@ class EventDecoder:
             raise BrokenStream("the stream has an event that is no JSON object")
         return value
 
+    def _cut_off(self) -> BrokenStream:
+        said = " ".join(self._head.decode("utf-8", "replace").split())
+        if said and not self._has_events:
+            return BrokenStream(f"the server answered with something that is no reply: {said!r}")
+        return BrokenStream(
+            "the reply broke off: the server closed it without saying that it is complete"
+        )
+
     def _taken(self, events: list[Event]) -> list[Delta]:
         deltas: list[Delta] = []
+        self._has_events = True
         if self._ended:
             return deltas
         try:
@@ -145,10 +154,9 @@ class EventDecoder:
         start = b"" if _BOM.startswith(data) else data.removeprefix(_BOM).lstrip()[:1]
         if start in (b"{", b"["):
             self._keep(data)
-        elif start:
-            self._streaming = True
         else:
-            self._head = data[:64]
+            self._streaming = bool(start)
+            self._head = data[:200]
         return data
 
     def _keep(self, data: bytes) -> None:

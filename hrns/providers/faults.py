@@ -139,6 +139,8 @@ def _has(*words: str) -> Callable[[int, Report], bool]:
 
 
 def _overflows(status: int, report: Report) -> bool:
+    if status == 429:  # more tokens at once than are allowed in a minute: no wait will help
+        return "request too large" in report.message.lower()
     if status not in (0, 400, 413, 422, 500):
         return False
     return any(re.search(_OVERFLOW, text, re.IGNORECASE) for text in (report.code, report.message))
@@ -170,7 +172,8 @@ _KINDS: tuple[tuple[Callable[[int, Report], bool], _Kind], ...] = (
     (_has("tool_use_failed"), (ServerFault, "the model wrote a call that is none", True)),
     (_overflows, (ContextOverflow, "the conversation is too long for the model", None)),
     (_takes_no_tools, (ToolsRefused, "the model or its server takes no tools", None)),
-    (_is(401, 403), _UNKNOWN_KEY),
+    (_is(401), _UNKNOWN_KEY),
+    (_is(403), (AuthenticationFailed, "the server does not allow this", None)),
     (_is(402), (RateLimited, "the account has no credit left", False)),
     (lambda s, r: s in (0, 429) and _broke(s, r), (RateLimited, "the quota is used up", False)),
     (_is(429, 529), _BUSY),
