@@ -32,6 +32,10 @@ __all__ = ["Line", "Query", "as_json", "from_json", "search"]
 LIMIT_S = 30.0
 _RG_COLUMNS = 4096
 _FAULT_LINES = 12
+_FAULTY = 2
+"""The exit status of an engine that cannot work, or not with every file."""
+_GAP = b"--"
+_BINARY = b"binary file matches"
 _LINE = re.compile(rb"(?s)(?:\./)?([^\0]+)\0(\d+)([:-])(.*)")
 
 
@@ -182,13 +186,14 @@ class _Run:
     def _read(self) -> None:
         messages: list[bytes] = []
         for raw in _lines(self.command):
-            if (found := _LINE.fullmatch(raw)) is None:
+            if found := _LINE.fullmatch(raw):
+                if not self._give(*found.groups()):
+                    self.command.end(0)
+                    return
+            elif len(messages) < _FAULT_LINES and raw != _GAP and _BINARY not in raw:
                 messages.append(raw)
-            elif not self._give(*found.groups()):
-                self.command.end(0)
-                return
-        if self.command.wait() not in (0, 1) and messages:
-            self.fault = b"\n".join(messages[:_FAULT_LINES]).decode("utf-8", "replace").strip()
+        if self.command.wait() == _FAULTY and messages:
+            self.fault = b"\n".join(messages).decode("utf-8", "replace").strip()
 
     def _give(self, path: bytes, number: bytes, sign: bytes, text: bytes) -> bool:
         name = os.fsdecode(path)

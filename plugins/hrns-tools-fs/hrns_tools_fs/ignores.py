@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+import re
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,15 +86,32 @@ class Ignores:
         return False
 
     def _read(self, base: Path, file: Path) -> tuple[_Rules, ...]:
-        info = self.host.info(file)
-        if info is None or info.kind != "file" or info.size > _FILE_BYTES:
+        try:
+            with self.host.open(file) as opened:
+                text = opened.read(_FILE_BYTES).decode("utf-8-sig", "surrogateescape")
+        except OSError:
             return ()
-        from pathspec import GitIgnoreSpec
+        return (_Rules(base.as_posix().rstrip("/") + "/", _spec(text.splitlines())),)
 
-        with self.host.open(file) as opened:
-            text = opened.read().decode("utf-8", "surrogateescape")
-        spec = GitIgnoreSpec.from_lines(text.removeprefix("\ufeff").splitlines())
-        return (_Rules(base.as_posix().rstrip("/") + "/", spec),)
+
+def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
+    """The rules; as git does it, a line that is none is passed over."""
+    from pathspec import GitIgnoreSpec
+
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except (ValueError, re.error):
+        return GitIgnoreSpec.from_lines(line for line in lines if _is_rule(line))
+
+
+def _is_rule(line: str) -> bool:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except (ValueError, re.error):
+        return False
+    return True
 
 
 def is_top(host: Host, directory: Path) -> bool:

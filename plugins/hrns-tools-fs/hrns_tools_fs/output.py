@@ -12,13 +12,11 @@ __all__ = ["HeadAndTail", "Kept", "Live", "clean"]
 
 _ESCAPE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]?"  # control sequence: colours, cursor (ECMA-48 section 5.4)
-    r"|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # operating system command and the like: titles, links
+    r"|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?"  # operating system command: titles, links
     r"|[ -/]*[0-~])"  # any other
     r"|\x9b[0-?]*[ -/]*[@-~]"
 )
-_UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)\Z|\r\Z")
-_OVERSTRUCK = re.compile(r"[^\n\x08]\x08")
-_OVERWRITTEN = re.compile(r"[^\n]*\r(?=[^\n])")
+_UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b\n]*\x1b?|[ -/]*)\Z|\r\Z")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
 _HELD_LIMIT = 256
 
@@ -28,10 +26,27 @@ def clean(text: str) -> str:
     if not _CONTROL.search(text):
         return text
     text = _ESCAPE.sub("", text).replace("\r\n", "\n")
-    text = _OVERWRITTEN.sub("", text)
-    while (shorter := _OVERSTRUCK.sub("", text)) != text:  # bold in manual pages: x, back, x
-        text = shorter
-    return _CONTROL.sub("", text.replace("\r", "\n"))
+    if "\r" in text:
+        text = "\n".join(_last_written(line) for line in text.split("\n"))
+    if "\b" in text:
+        text = _without_overstruck(text)
+    return _CONTROL.sub("", text)
+
+
+def _last_written(line: str) -> str:
+    """What is seen of a line that was written again and again, as progress is."""
+    return line.rstrip("\r").rpartition("\r")[2]
+
+
+def _without_overstruck(text: str) -> str:
+    """Without what was taken back: manual pages write bold as x, back, x."""
+    seen: list[str] = []
+    for character in text:
+        if character != "\b":
+            seen.append(character)
+        elif seen and seen[-1] != "\n":
+            seen.pop()
+    return "".join(seen)
 
 
 @frozen

@@ -21,6 +21,7 @@ BLOCK_BYTES = 8 * 1024 * 1024
 """Files are searched in blocks of whole lines of about this size."""
 
 FIRST_BLOCK_BYTES = 64 * 1024
+LINE_CHARACTERS = 4096
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _NEEDS_LINES = re.compile(r"\\[AZ]|\(\?")
@@ -62,7 +63,7 @@ def _matching(host: Host, query: Query, path: str, finder: _Finder) -> Iterator[
             for text in _blocks(file):
                 lines = text.removesuffix("\n").split("\n")
                 for number, sign in _with_context(finder.hits(text, lines), query.context, lines):
-                    line = lines[number].encode("utf-8", "replace")
+                    line = lines[number][:LINE_CHARACTERS].encode("utf-8", "replace")
                     yield b"%b\0%d%b%b\n" % (name, before + number + 1, sign, line)
                 before += len(lines)
     except OSError:
@@ -73,9 +74,10 @@ def _blocks(file: BinaryIO) -> Iterator[str]:
     """The file's text in blocks of whole lines, line ends as LF; it ends where it is no text."""
     size = FIRST_BLOCK_BYTES  # most files are small, and room for a large block costs time
     while data := file.read(size):
-        data += file.readline()
+        wide = size == FIRST_BLOCK_BYTES and data[:2] in _UTF16
+        data += file.read(BLOCK_BYTES) if wide else file.readline(BLOCK_BYTES)
         size = BLOCK_BYTES
-        decoded = None if b"\0" in data and data[:2] not in _UTF16 else decode(data)
+        decoded = decode(data) if wide or b"\0" not in data else None
         if decoded is None:
             return
         yield decoded.shown

@@ -26,6 +26,7 @@ __all__ = ["Searching"]
 SHOWN = 100
 SHOWN_BYTES = 40 * 1024
 LINE_CHARACTERS = 300
+PATTERN_CHARACTERS = 10_000
 MOST_CONTEXT = 20
 _AROUND_LINE = 8
 
@@ -73,8 +74,8 @@ class Searching:
         from .engines import Query, search
         from .ignores import Ignores, is_top
 
-        if not pattern:
-            raise ToolFailure("the pattern is empty")
+        if not 0 < len(pattern) <= PATTERN_CHARACTERS:
+            raise ToolFailure("the pattern is too long" if pattern else "the pattern is empty")
         scope = self._scope(dir, glob, call)
         info = self.host.info(scope.place.path)
         one_file = info is not None and info.kind == "file"

@@ -103,6 +103,14 @@ def test_rules_hold_from_the_top_of_the_repository_down(tools: Toolbox) -> None:
     assert listed(tools, "**/*.tmp", "repo") == ["repo/inner/x.tmp", "repo/sub/kept.tmp"]
 
 
+def test_lines_that_are_no_rules_do_no_harm(tools: Toolbox, tmp_path: Path) -> None:
+    (tmp_path / "sub/.gitignore").mkdir(parents=True)
+    tools.file(".gitignore", b"!\n/\n\\\n[z-a]\n\xff\n*.tmp\n")
+    tools.file("a.tmp", "")
+    tools.file("a.py", "")
+    assert listed(tools, "*") == ["a.py", "sub/"]
+
+
 def test_an_empty_list_says_what_was_left_out(tools: Toolbox) -> None:
     tools.file(".gitignore", "dist\n")
     tools.file("dist/a.py", "")

@@ -19,6 +19,9 @@ PIECES = st.lists(st.binary(max_size=30), max_size=30)
         ("N\x08NA\x08AM\x08ME\x08E _\x08x", "NAME x"),
         ("a\x07b\x00c\td", "abc\td"),
         ("cut\x1b[3", "cut"),
+        ("\x1b]never ended\nnext", "\nnext"),
+        ("a\r\r\nb\rc\r", "a\nc"),
+        ("\x1b[0m" + "x" * 100_000 + "\b" * 99_999, "x"),
     ],
 )
 def test_output_is_cleaned_for_reading(printed: str, seen: str) -> None:
@@ -75,7 +78,7 @@ def test_a_line_that_is_overwritten_is_another_line_for_who_watches() -> None:
     live.add(b"a\r\nb 10%\r")
     assert live.take() == "a\nb 10%"
     live.add(b"b 20%\r")
-    assert live.take(last=True) == "\nb 20%\n"
+    assert live.take(last=True) == "\nb 20%"
 
 
 def test_more_than_can_be_looked_at_is_counted() -> None:

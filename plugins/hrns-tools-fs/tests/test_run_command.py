@@ -270,7 +270,7 @@ def test_output_without_end_stays_within_bounds(tools: Toolbox, logs: Path) -> N
 
 def test_a_great_deal_of_output_is_kept_up_with(tools: Toolbox) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    command = "head -c 300M /dev/zero | tr '\\0' a; echo; echo end"
+    command = "head -c 200M /dev/zero | tr '\\0' a; echo; echo end"
     took = elapsed(lambda: tools("run_command", command=command))
     assert took < 20
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60_000

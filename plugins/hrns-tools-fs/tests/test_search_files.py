@@ -97,6 +97,7 @@ def test_what_is_no_pattern_is_told(tools: Toolbox) -> None:
     tools.file("a.txt", "x\n")
     assert tools("search_files", pattern="f(x").startswith("ERROR: the pattern cannot be used: ")
     assert tools("search_files", pattern="") == "ERROR: the pattern is empty"
+    assert tools("search_files", pattern="x" * 20_000) == "ERROR: the pattern is too long"
 
 
 def test_hidden_and_ignored_files_are_searched_only_if_they_are_named(tools: Toolbox) -> None:
@@ -159,6 +160,18 @@ def test_what_is_shown_is_bounded(tools: Toolbox) -> None:
     assert len(text) < 50_000
     assert text.split("\n")[1] == f"1: hit {'x' * 296} [... this line is longer]"
     assert "there are more: narrow the search]" in text
+
+
+def test_a_long_file_in_another_encoding_is_searched_to_its_end(tools: Toolbox) -> None:
+    tools.file("wide.txt", ("a line\n" * 20_000 + "hit\n").encode("utf-16"))
+    assert tools("search_files", pattern="hit") == "wide.txt\n20001: hit"
+
+
+def test_long_files_are_searched_in_blocks(tools: Toolbox) -> None:
+    tools.file("long.txt", "a line\n" * 3_000_000 + "hit\n")
+    assert tools("search_files", pattern="hit", context=1) == (
+        "long.txt\n3000000- a line\n3000001: hit"
+    )
 
 
 def test_an_endless_expression_can_be_interrupted(tools: Toolbox) -> None:
