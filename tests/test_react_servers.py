@@ -121,7 +121,7 @@ def list_files(folder: str) -> str:
 # is for the parser to cut: the server's own stop sequence does not match it.
 WORDS = '\nwords ::= [a-z]{1,8} (" " [a-z]{1,8}){1,4}'
 ACTION = r"""root ::= (
- "Thought: " words "\nAction: list_files\nAction Input: {\"folder\": \"" [a-z]+ "\"}"
+ "Thought: " words "\nAction: list_files\nAction Input: {\"folder\": \"" [a-z]{1,12} "\"}"
  "\nObservation 1: " words "\nFinal Answer: " words
 )"""
 ANSWER = r'root ::= "Thought: " words "\nFinal Answer: " words'
