@@ -30,6 +30,8 @@ def page(lines: Iterable[str], offset: int, limit: int, total: int | None) -> st
         total: how many there are, or None if nobody counted.
     """
     shown = _fitting(islice(lines, offset - 1, None), limit)
+    if not shown.lines:
+        return f"[the file has fewer than {offset} lines]"
     last = offset - 1 + len(shown.lines)
     of = "" if total is None else f" of {total}"
     how = f"go on with offset={last + 1}" if shown.more else "the end of the file"

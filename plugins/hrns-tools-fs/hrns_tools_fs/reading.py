@@ -131,6 +131,7 @@ def _paged(decoded: Decoded, offset: int, limit: int) -> str:
 def _lines(file: BinaryIO, cancel: Cancel) -> Iterator[str]:
     """The lines of a file, of a very long one only the beginning."""
     while raw := file.readline(_LINE_BYTES):
+        cancel.check()
         yield raw.rstrip(b"\r\n").decode("utf-8", "replace")
         while raw and not raw.endswith(b"\n"):
             cancel.check()

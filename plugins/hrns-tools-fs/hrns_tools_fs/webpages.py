@@ -98,7 +98,7 @@ def decoded(data: bytes, charset: str) -> str:
     declared = _META.search(data[:_META_BYTES])
     inner = (declared.group(1) or declared.group(2)).decode("ascii") if declared else ""
     for name in (charset, inner):
-        with suppress(LookupError):
+        with suppress(LookupError, ValueError):  # no codec has that name, or not for text
             return data.decode(_ALIASES.get(name.lower(), name) or "?", "replace")
     with suppress(UnicodeDecodeError):
         return data.decode("utf-8")

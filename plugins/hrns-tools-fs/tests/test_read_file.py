@@ -122,6 +122,16 @@ def test_a_huge_file_is_read_no_further_than_is_asked(tools: Toolbox, tmp_path: 
     )
 
 
+def test_an_offset_past_the_end_of_a_huge_file_is_told(tools: Toolbox) -> None:
+    tools.file("large.log", "a line of some length\n" * 800_000)
+    assert tools("read_file", fileName="large.log", offset=900_000) == (
+        "[the file has fewer than 900000 lines]"
+    )
+    assert tools("read_file", fileName="large.log", offset=800_000) == (
+        "a line of some length\n[lines 800000 to 800000; the end of the file]"
+    )
+
+
 def test_an_image_is_an_image(tools: Toolbox) -> None:
     tools.file("dot.png", PNG)
     assert tools.result("read_file", fileName="dot.png") == ToolResult(

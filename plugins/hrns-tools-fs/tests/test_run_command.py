@@ -167,6 +167,11 @@ def test_the_time_limit_ends_the_command_and_gives_what_it_printed(tools: Toolbo
     assert json.loads(result.structured or "")["exit_status"] is None
 
 
+def test_a_command_that_is_asked_to_end_is_asked_once(tools: Toolbox) -> None:
+    command = "trap 'echo asked' TERM; while :; do sleep 0.05; done"
+    assert tools("run_command", command=command, timeout=0.5).count("asked") == 1
+
+
 def test_an_interrupted_command_ends_at_once(tools: Toolbox, mark: str) -> None:
     threading.Timer(0.3, tools.session.cancel.set).start()
     started = time.monotonic()

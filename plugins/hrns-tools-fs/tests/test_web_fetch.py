@@ -95,6 +95,8 @@ def test_a_text_comes_as_it_is(loopback_server: Serve) -> None:
         (b'<meta charset="koi8-r"><p>\xcd\xc9\xd2', "text/html", "\u043c\u0438\u0440"),
         ("\u4f60\u597d".encode("gb18030"), 'text/plain; charset="gb18030"', "\u4f60\u597d"),
         ("caf\u00e9".encode(), "text/plain; charset=nonsense", "caf\u00e9"),
+        ("caf\u00e9".encode(), "text/plain; charset=idna", "caf\u00e9"),
+        ("caf\u00e9".encode(), "text/plain; charset=hex", "caf\u00e9"),
         ("caf\u00e9".encode("cp1252"), "text/plain", "caf\u00e9"),
         ("caf\u00e9".encode(), "", "caf\u00e9"),
     ],

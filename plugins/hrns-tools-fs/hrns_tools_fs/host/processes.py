@@ -88,22 +88,23 @@ class _PosixCommand:
         return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
     def end(self, grace_s: float) -> None:
-        self._signal_tree(signal.SIGTERM)
+        self._signal_living(signal.SIGTERM)
         until = time.monotonic() + grace_s
         while time.monotonic() < until and any(self._living()):
             time.sleep(_POLL_S)
         for _ in range(_KILL_TRIES):  # what forks while it is hunted is hunted again
             if not any(self._living()):
                 return
-            self._signal_tree(signal.SIGKILL)
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._signal_living(signal.SIGKILL)
             time.sleep(_POLL_S)
 
     def reap(self) -> None:
         _reap(self._process)
 
-    def _signal_tree(self, number: signal.Signals) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, number)
+    def _signal_living(self, number: signal.Signals) -> None:
+        """Each gets the signal once: some take a second SIGTERM for leave to drop everything."""
         for pid in self._living():
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
