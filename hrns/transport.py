@@ -238,7 +238,6 @@ class Response:
         self._url = url
         self._cancel = cancel
         self._timer: threading.Timer | None = None
-        self._expired = False
 
     def blocks(self) -> Iterator[bytes]:
         """The body in blocks as they come, uncompressed; to be called once.
@@ -265,7 +264,7 @@ class Response:
                     yield block
             except (httpx.HTTPError, OSError) as error:
                 self._cancel.check()
-                if not self._expired:
+                if self._timer is None:
                     raise self._broken(error) from error
         self._cancel.check()
 
@@ -286,9 +285,9 @@ class Response:
         return b"".join(blocks)[:limit_bytes]
 
     def end_within(self, seconds: float) -> None:
-        """Take the body as ended when these seconds are over, whatever the server does.
+        """From now on the body may end at any time, and ends when these seconds are over.
 
-        What counts is the first call.
+        So a connection that breaks is no error any more. What counts is the first call.
         """
         if self._timer is None:
             self._timer = threading.Timer(seconds, self._expire)
@@ -310,7 +309,6 @@ class Response:
         self._transport._give_back(lane, self._url)  # noqa: SLF001 - the two are one concept
 
     def _expire(self) -> None:
-        self._expired = True
         if self._lane is not None:
             self._lane.shut()
 
@@ -371,10 +369,11 @@ class _Lane:
             Cancelled: the flag was set; the lane is of no use any more.
         """
         outbox: SimpleQueue[httpx.Response | Exception | None] = SimpleQueue()
-        threading.Thread(
+        thread = threading.Thread(
             target=self._send, args=(request, outbox), name="hrns-request", daemon=True
-        ).start()
+        )
         try:
+            thread.start()
             with cancel.waker(lambda: outbox.put(None)):
                 answer = outbox.get()
         except BaseException:  # a KeyboardInterrupt, where nobody turns it into a cancel

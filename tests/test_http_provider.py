@@ -213,6 +213,14 @@ def test_stream_that_breaks_when_it_is_complete_is_complete() -> None:
         assert reply(provider).text == "1 2 3"
 
 
+@pytest.mark.parametrize("together", [True, False])
+def test_garbage_behind_the_end_is_an_error_and_takes_nothing_away(together: bool) -> None:
+    garbage = sse("garbage")
+    apart = Answer([FINISHED, Wait(0.1), garbage])
+    answer = Answer(FINISHED + garbage) if together else apart
+    assert type(error_of(answer)) is BrokenStream
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -301,6 +309,16 @@ def test_redirect_is_not_followed_and_named() -> None:
     assert type(error) is RequestRefused
     assert "https://new.example/v1/chat/completions" in error.message
     assert "token" not in error.message
+
+
+@pytest.mark.parametrize(("status", "kind"), [(502, ServerFault), (429, RateLimited)])
+def test_web_page_of_a_gateway_is_the_error_that_its_status_says(
+    status: int, kind: type[ProviderError]
+) -> None:
+    page = Answer(b"<html><title>Bad gateway</title>", status, content_type="text/html")
+    error = error_of(page)
+    assert (type(error), error.retryable) == (kind, True)
+    assert error.message.endswith(": Bad gateway")
 
 
 @pytest.mark.parametrize("status", [200, 404])

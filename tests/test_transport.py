@@ -306,6 +306,7 @@ def test_keyboard_interrupt_hangs_up() -> None:
         command = [sys.executable, "-c", INTERRUPTED, server.url]
         with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
             assert server.wait_for(lambda s: s.requests, timeout_s=20)
+            time.sleep(0.2)  # so that it waits
             process.send_signal(signal.SIGINT)
             assert server.wait_for(lambda s: s.aborted, timeout_s=20)
             assert process.poll() is None

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .._version import __version__
 from ..cancel import Cancel
-from ..errors import BrokenStream, ConfigError, ProviderError, RequestRefused, UsageError
+from ..errors import ConfigError, ProviderError, RequestRefused, UsageError
 from ..transport import Response, Transport
 from .base import (
     Codec,
@@ -98,18 +98,14 @@ class HttpProvider:
         finished = False
         try:
             yield from notices
-            try:
-                for block in response.blocks():
-                    if finished:
-                        continue  # read to the end, so that the connection can be kept
-                    deltas = decoder.feed(block)
-                    yield from deltas
-                    if decoder.finishing:
-                        finished = bool(deltas) and isinstance(deltas[-1], Finish)
-                        response.end_within(GRACE_S)
-            except BrokenStream:
-                if not decoder.finishing:
-                    raise
+            for block in response.blocks():
+                if finished:
+                    continue  # read to the end, so that the connection can be kept
+                deltas = decoder.feed(block)
+                yield from deltas
+                if decoder.finishing:
+                    finished = bool(deltas) and isinstance(deltas[-1], Finish)
+                    response.end_within(GRACE_S)
             if not finished:
                 yield from decoder.end()
         except ProviderError as error:
@@ -172,17 +168,14 @@ class HttpProvider:
                 hint="Redirects are not followed. Put the new base URL into the configuration.",
                 status=response.status,
             )
-        if _is_page(response):
+        if _is_page(response) and (response.status < 300 or response.status in (404, 405)):
             return RequestRefused(
                 f"{self.endpoint} answers with a web page",
                 hint="Is the base URL right? Most end in /v1.",
                 status=response.status,
             )
         response.end_within(_ERROR_WAIT_S)
-        try:
-            body = response.read(_ERROR_LIMIT_BYTES)
-        except BrokenStream:
-            body = b""
+        body = response.read(_ERROR_LIMIT_BYTES)
         error = self.codec.error(response.status, response.headers, body)
         error.message = f"{response.place}: {error.message}"
         error.hint = error.hint or _HINTS.get(response.status, "")
