@@ -140,7 +140,10 @@ def test_a_failure_reaches_the_model_as_an_error(scripted: Scripted, tmp_path: P
     assert results(run(provider, tmp_path)) == [("error", told)]
 
 
-def test_no_result_is_too_long_for_a_model(scripted: Scripted, tmp_path: Path) -> None:
+def test_no_result_is_too_long_for_a_model(
+    scripted: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # where the log goes
     (tmp_path / "big.txt").write_text("x" * 99 + "\n" + ("line of some length\n" * 100_000))
     for number in range(3000):
         (tmp_path / f"a-file-with-a-rather-long-name-{number}.py").write_text("hit\n")
