@@ -19,8 +19,9 @@ import pytest
 
 from hrns.cancel import Cancel
 from hrns.errors import BrokenStream, Cancelled, ConfigError, ProviderError, Unreachable
+from hrns.proxies import place, proxy_for
 from hrns.testing import Answer, Cut, LoopbackServer, Raw, Wait
-from hrns.transport import Response, Transport, place, proxy_for
+from hrns.transport import Response, Transport
 
 PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
