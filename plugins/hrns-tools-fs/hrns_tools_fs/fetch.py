@@ -10,7 +10,7 @@ from attrs import Factory, frozen
 
 from hrns.errors import ToolFailure
 from hrns.messages import ToolResult
-from hrns.transport import proxy_for
+from hrns.proxies import proxy_for
 
 from .addresses import Allowed, Resolve, check
 from .webpages import SNIFF_BYTES, decoded, is_html, is_text, media_type, to_markdown
