@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .context import SessionContext, ToolContext
     from .errors import HrnsError, ToolFailure
     from .loop import Limits, Loop
+    from .markers import hookimpl
     from .messages import (
         AssistantMessage,
         Image,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
         UserMessage,
     )
     from .permissions import Access, Answer, Prepared, Question, Verdict
-    from .plugins import hookimpl
     from .providers.base import ModelOptions, ModelRequest, Provider
     from .records import Frontend, PromptSection, ProviderKind, Skill, SlashCommand
     from .session import Session, open_session
@@ -120,7 +120,7 @@ _MODULES = {
         "UserMessage",
     ),
     "permissions": ("Access", "Answer", "Prepared", "Question", "Verdict"),
-    "plugins": ("hookimpl",),
+    "markers": ("hookimpl",),
     "providers.base": ("ModelOptions", "ModelRequest", "Provider"),
     "records": ("Frontend", "PromptSection", "ProviderKind", "Skill", "SlashCommand"),
     "session": ("Session", "open_session"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-import pluggy
+from .markers import hookimpl
 
 if TYPE_CHECKING:
     from .agents import Agent
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from .records import ChunkSink, PromptSection, ProviderKind
 
 __all__ = ["CorePlugin"]
-
-hookimpl = pluggy.HookimplMarker("hrns")
 
 
 class CorePlugin:

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import pluggy
-
 from .agents import Agent
 from .context import SessionContext
+from .markers import hookspec
 from .permissions import Policy
 from .records import (
     ChunkSink,
@@ -46,8 +45,6 @@ __all__ = [
     "hrns_tool_wrappers",
     "hrns_tools",
 ]
-
-hookspec = pluggy.HookspecMarker("hrns")
 
 
 @hookspec
