@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 PLUGINS = ["hrns-tools-fs", "hrns-skills", "hrns-tui"]
 EXAMPLES = sorted(path.parent.name for path in ROOT.glob("examples/*/pyproject.toml"))
-TEST_TOOLS = ["pytest>=8.2", "pytest-timeout>=2.3", "pytest-xdist>=3.6", "hypothesis>=6.100"]
+TEST_TOOLS = ["pytest>=8.2", "pytest-timeout>=2.3", "pytest-xdist>=3.6", "hypothesis>=6.118"]
 TEST_TOOLS += ["jsonschema>=4.20", "trustme>=1.1", "pexpect>=4.9", "pyte>=0.8.2"]
 CHECKOUT = [arg for path in [".", *(f"plugins/{name}" for name in PLUGINS)] for arg in ("-e", path)]
 
