@@ -1,0 +1,219 @@
+"""The policy of a session: its mode and its rules, over everything that a call touches.
+
+A call is judged piece by piece: each path and URL, and each command that a command line would
+run. The strictest piece decides. For every piece the order is the same: rules that deny, what the
+mode `plan` forbids, rules that ask, the mode `all`, rules that allow, the other modes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from ..context import Mode, SessionContext
+from ..messages import ToolCall
+from .judging import strictest
+from .rules import Rule
+from .values import Access, Decision, Policy, Prepared, Verdict
+
+if TYPE_CHECKING:
+    from ..tools import Tool
+    from .pieces import Piece
+    from .text import Match
+
+__all__ = ["Ruling", "explain", "mode_policy"]
+
+
+@frozen
+class Ruling:
+    """What is decided of one piece of a call.
+
+    Parameters:
+        piece: the piece, for people: `run git status`, `change /etc/hosts`.
+        verdict: what is decided.
+    """
+
+    piece: str
+    verdict: Verdict
+
+
+def mode_policy(
+    context: SessionContext, rules: Sequence[Rule] = (), own_places: Iterable[Path] = ()
+) -> Policy:
+    """The policy of the permission mode that the session is in now, and of the rules.
+
+    A rule that allows, allows what the mode would ask about; one that asks or denies holds in
+    every mode. What `plan` denies, nothing allows.
+
+    Parameters:
+        rules: looked at anew for every call: there may be more by then.
+        own_places: files and directories of hrns itself, beside `.hrns/config.json`: writing there
+            is asked about as writing outside of the working directory is.
+    """
+    places = tuple(own_places)
+
+    def policy(_call: ToolCall, tool: Tool, prepared: Prepared) -> Verdict:
+        rulings = explain(context, tool, prepared, rules, places)
+        return strictest([ruling.verdict for ruling in rulings])
+
+    return policy
+
+
+def explain(
+    context: SessionContext,
+    tool: Tool,
+    prepared: Prepared,
+    rules: Sequence[Rule] = (),
+    own_places: Iterable[Path] = (),
+) -> list[Ruling]:
+    """What mode and rules decide of each piece of a call; one ruling at least.
+
+    The parameters are those of `mode_policy`.
+
+    Raises:
+        ValueError, OSError, RuntimeError: the call is about a path that no system has.
+    """
+    law = _Law(context.mode, rules)
+    # A tool with effects that does not say what it touches may touch anything.
+    accesses = prepared.accesses or tuple(Access(effect, "") for effect in sorted(tool.effects))
+    if not accesses:
+        return [Ruling(f"call {tool.name}", law.verdict_on_tool(tool.name))]
+    return list(_rulings(law, context.cwd, tool, accesses, own_places))
+
+
+def _rulings(
+    law: _Law, cwd: Path, tool: Tool, accesses: Iterable[Access], own_places: Iterable[Path]
+) -> Iterator[Ruling]:
+    from .pieces import Surroundings, pieces  # the reader of command lines is not small
+    from .places import Place
+
+    own = tuple(Place.of(place, cwd) for place in own_places)
+    around = Surroundings(Place.of("", cwd), own)
+    for access in accesses:
+        whole = law.that_allows_all_of(tool, access)
+        for piece in pieces(tool.name, access, around):
+            yield Ruling(piece.shown, law.verdict(piece, whole))
+
+
+@frozen
+class _Law:
+    """A mode, and rules."""
+
+    mode: Mode
+    rules: Sequence[Rule]
+
+    def verdict_on_tool(self, tool: str) -> Verdict:
+        """What is decided of a tool that touches nothing."""
+        for rule in (*self._of("deny", tool), *self._of("ask", tool)):
+            if not rule.pattern:
+                return _against(rule, f"call {tool}", tool)
+        return self._allowed_by_mode()
+
+    def that_allows_all_of(self, tool: Tool, access: Access) -> Rule | None:
+        """The rule that allows all of a command line: any line, or just this one."""
+        if access.kind != "execute":
+            return None
+        for rule in self._of("allow", tool.name):
+            if not rule.pattern or _is_line(rule.pattern, access.subject):
+                return rule
+        return None
+
+    def verdict(self, piece: Piece, whole: Rule | None) -> Verdict:
+        """What is decided of a piece, where `whole` allows all that it belongs to."""
+        denying: dict[Match, Rule] = {}
+        for rule in self._of("deny", piece.tool):
+            denying.setdefault(_match(rule, piece), rule)
+        if "yes" in denying:
+            return _against(denying["yes"], piece.shown, piece.rule)
+        return (
+            self._planned(piece)
+            or self._asked(piece)
+            or (_doubtful(denying["maybe"], piece) if "maybe" in denying else None)
+            or self._allowed(piece, whole)
+            or self._by_mode(piece)
+        )
+
+    def _allowed_by_mode(self) -> Verdict:
+        return Verdict("allow", source=f"mode {self.mode}")
+
+    def _of(self, decision: Decision, tool: str) -> Iterator[Rule]:
+        return (rule for rule in self.rules if rule.decision == decision and _is_for(rule, tool))
+
+    def _planned(self, piece: Piece) -> Verdict | None:
+        if self.mode != "plan" or piece.kind in ("read", "network"):
+            return None
+        reason = (
+            f"the mode plan is read only, so nothing may {piece.kind}; "
+            "describe what you would do instead"
+        )
+        return Verdict("deny", reason, "mode plan", piece.rule)
+
+    def _asked(self, piece: Piece) -> Verdict | None:
+        for rule in self._of("ask", piece.tool):
+            if _match(rule, piece) != "no":
+                return _against(rule, piece.shown, piece.rule)
+        return None
+
+    def _allowed(self, piece: Piece, whole: Rule | None) -> Verdict | None:
+        if self.mode == "all" or piece.is_aside:
+            return self._allowed_by_mode()
+        covering = (rule for rule in self._of("allow", piece.tool) if _covers(rule, piece))
+        rule = whole or next(covering, None)
+        if rule is None:
+            return None
+        reason = f"the rule {rule.text} from {rule.source} allows it"
+        return Verdict("allow", reason, rule.source, rule.text)
+
+    def _by_mode(self, piece: Piece) -> Verdict:
+        if piece.is_inside and not piece.guard and (piece.kind == "read" or self.mode == "edits"):
+            return self._allowed_by_mode()
+        return Verdict("ask", _why_asked(piece), f"mode {self.mode}", piece.rule)
+
+
+def _is_for(rule: Rule, tool: str) -> bool:
+    return rule.tool in ("*", tool)
+
+
+def _is_line(pattern: str, line: str) -> bool:
+    from .commands import CommandPattern
+
+    return CommandPattern.parse(pattern).is_line(line)
+
+
+def _match(rule: Rule, piece: Piece) -> Match:
+    """Whether a rule for the tool of the piece speaks against it."""
+    if not rule.pattern:
+        return "yes"
+    return piece.named_by(rule.pattern) if rule.tool == "*" else piece.touched_by(rule.pattern)
+
+
+def _covers(rule: Rule, piece: Piece) -> bool:
+    """Whether a rule for the tool of the piece allows it."""
+    return piece.covered_by(rule.pattern) if rule.pattern else not piece.guard
+
+
+def _against(rule: Rule, what: str, instead: str) -> Verdict:
+    written = f"the rule {rule.text} from {rule.source}"
+    if rule.decision == "ask":
+        return Verdict("ask", f"it would {what}, and {written} says to ask", rule.source, instead)
+    reason = f"it would {what}, which {written} denies; find another way, or say what you need"
+    return Verdict("deny", reason, rule.source, instead)
+
+
+def _doubtful(rule: Rule, piece: Piece) -> Verdict:
+    reason = (
+        f"it would {piece.shown}, which may be what the rule {rule.text} from {rule.source} "
+        "denies; write out what is meant"
+    )
+    return Verdict("ask", reason, rule.source, piece.rule)
+
+
+def _why_asked(piece: Piece) -> str:
+    if piece.guard:
+        return f"it would {piece.shown}, and {piece.guard}"
+    if piece.kind == "read":
+        return f"it would {piece.shown}, outside the working directory"
+    return f"it would {piece.shown}"
