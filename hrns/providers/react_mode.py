@@ -9,7 +9,10 @@ a model makes up behind its action is not read any more.
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Sequence
+import os
+from collections.abc import Container, Generator, Iterator, Sequence
+from itertools import chain
+from operator import is_
 from typing import Literal, TypeAlias
 
 from attrs import evolve
@@ -61,7 +64,8 @@ class ReactMode:
 
     def __init__(self, inner: Provider) -> None:
         self.inner = inner
-        self._texts = _Texts()
+        self._texts = _Texts(label_answers=True)
+        self._plain_texts = _Texts(label_answers=False)
         self._system: tuple[object, SystemMessage] = (None, SystemMessage(""))
 
     def __repr__(self) -> str:
@@ -91,13 +95,13 @@ class ReactMode:
         """
         if request.tools and request.options.tool_choice != "none":
             return self._steps(request, cancel)
-        texts = self._texts.of(request.messages, label_answers=False)
+        texts = self._plain_texts.of(request.messages)
         options = evolve(request.options, tool_choice=None)
         return self.inner.reply(evolve(request, messages=texts, tools=(), options=options), cancel)
 
     def _steps(self, request: ModelRequest, cancel: Cancel) -> Generator[Delta, None, None]:
         asked = self._asked(request)
-        parts = _Parts(request)
+        parts = _Parts({tool.name for tool in request.tools})
         usage: Usage | None = None
         for _ in range(ATTEMPTS):
             reading = _Reading(parts)
@@ -127,7 +131,7 @@ class ReactMode:
         first = request.messages[0] if request.messages else None
         system = first if isinstance(first, SystemMessage) else None
         rest = request.messages[1:] if system else request.messages
-        texts = self._texts.of(rest, label_answers=True)
+        texts = self._texts.of(rest)
         return evolve(
             request,
             messages=(self._system_message(system, request), *texts),
@@ -179,30 +183,20 @@ def _read(reading: _Reading, deltas: Iterator[Delta]) -> Generator[Delta, None, 
 
 
 class _Parts:
-    """Numbers the parts of one reply, and gives calls their ids."""
+    """Numbers the parts of one reply.
 
-    def __init__(self, request: ModelRequest) -> None:
-        self.tools = {tool.name for tool in request.tools}
-        self._messages = request.messages
+    Parameters:
+        tools: the names of the tools on offer.
+    """
+
+    def __init__(self, tools: Container[str]) -> None:
+        self.tools = tools
         self._count = 0
 
     def new(self) -> int:
         """The index of a new part."""
         self._count += 1
         return self._count - 1
-
-    def call_id(self) -> str:
-        """An id that no call of the conversation has."""
-        taken = {
-            call.id
-            for message in self._messages
-            if isinstance(message, AssistantMessage)
-            for call in message.calls
-        }
-        number = len(taken) + 1
-        while f"call_{number}" in taken:
-            number += 1
-        return f"call_{number}"
 
 
 class _Reading:
@@ -306,32 +300,42 @@ class _Reading:
         self._has_call = True
         index = self._parts.new()
         name = resolve(action.tool, self._parts.tools)
-        yield PartStart(index, "tool_call", self._parts.call_id(), name)
+        yield PartStart(index, "tool_call", f"call_{os.urandom(12).hex()}", name)
         yield PartText(index, action.input or "{}")
 
 
 class _Texts:
-    """Conversations as text, each group of messages written once.
+    """Conversations as text, each group of messages written once. Many threads may use it.
 
-    So the same messages give the same objects, and a codec encodes each of them once.
+    So the same messages give the same objects, and a codec encodes each of them once; and the next
+    turn of a conversation costs what is new in it.
     """
 
-    def __init__(self) -> None:
-        self._kept: dict[tuple[object, ...], tuple[tuple[Message, ...], tuple[TextMessage, ...]]]
-        self._kept = {}
+    def __init__(self, *, label_answers: bool) -> None:
+        self._label_answers = label_answers
+        self._last: tuple[tuple[Message, ...], tuple[TextMessage, ...]] = ((), ())
+        # a group is kept with its texts: so its ids are not given to others
+        self._by_id: dict[tuple[int, ...], tuple[tuple[Message, ...], tuple[TextMessage, ...]]] = {}
 
-    def of(self, messages: Sequence[Message], *, label_answers: bool) -> tuple[Message, ...]:
+    def of(self, messages: tuple[Message, ...]) -> tuple[TextMessage, ...]:
         """The conversation as text (`hrns.react.conversation`)."""
-        texts: list[Message] = []
-        keys: list[tuple[object, ...]] = []
-        for group in groups(messages):
-            key = (label_answers, *map(id, group))
-            kept = self._kept.get(key)
-            if kept is None:  # the group is kept too: so its ids are not given to others
-                kept = (group, group_as_text(group, label_answers=label_answers))
-                self._kept[key] = kept
-            keys.append(key)
-            texts += kept[1]
-        if len(self._kept) > 2 * len(keys) + 1000:
-            self._kept = {key: self._kept[key] for key in keys}
-        return tuple(texts)
+        before, texts = self._last
+        if len(before) > len(messages) or not all(map(is_, before, messages)):
+            before, texts = (), ()
+        added = [*map(self._written, groups(messages[len(before) :]))]
+        *closed, (last, _) = added or [((), ())]  # more may still join the last group
+        ended = (*texts, *chain.from_iterable(written for _, written in closed))
+        self._last = (messages[: len(messages) - len(last)], ended)
+        if len(self._by_id) > 2 * len(messages) + 1000:
+            self._by_id = {tuple(map(id, group)): (group, written) for group, written in added}
+        return (*texts, *chain.from_iterable(written for _, written in added))
+
+    def _written(
+        self, group: tuple[Message, ...]
+    ) -> tuple[tuple[Message, ...], tuple[TextMessage, ...]]:
+        key = tuple(map(id, group))
+        kept = self._by_id.get(key)
+        if kept is None:
+            kept = (group, group_as_text(group, label_answers=self._label_answers))
+            self._by_id[key] = kept
+        return kept
