@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO
+
+from attrs import evolve
 
 from hrns.cancel import Cancel
+from hrns.chunks import QueuedChunk, ToolCallResultChunk
 from hrns.cli import status
 from hrns.cli.printing import steady_streams
 from hrns.config import add_rule, edit_config
 from hrns.errors import Cancelled
+from hrns.journal import Record
+from hrns.messages import Terminal
+from hrns.permissions import Ask
 from hrns.session import Launch, Session
 
-from .banner import KEYS, banner
-from .boot import boot
-from .dialogue import Prompt, PromptDialogue
+from .banner import KEYS, banner, headline
+from .boot import boot, resumed
+from .dialogue import Dialogue, Prompt, PromptDialogue, View
 from .dispatch import run_command
+from .images import message_of
 from .lines import LinePrompt
 from .piped import run_piped
 from .questions import Questions
 from .screen import Screen, wants_colour
-from .signals import leaving_on_signals, turn_signals
-from .terminal import echo, is_capable
+from .shell import run_shell, shell_report
+from .signals import leaving_on_signals
+from .terminal import is_capable
 
-__all__ = ["App", "run"]
+__all__ = ["App", "run", "run_inline"]
 
 
 def run(launch: Launch) -> int:
@@ -39,54 +48,98 @@ def run(launch: Launch) -> int:
     try:
         if sys.stdin is None or sys.stdin.closed or not sys.stdin.isatty():
             return run_piped(launch)
+        if sys.stdout.isatty() and is_capable(launch.environ) and sys.platform != "win32":
+            return run_inline(launch, sys.stdin, sys.stdout)
         with leaving_on_signals():
-            return _run_interactive(launch)
+            return _run_lines(launch)
     except (KeyboardInterrupt, Cancelled):
         return status.INTERRUPTED
 
 
-def _run_interactive(launch: Launch) -> int:
-    colour = wants_colour(sys.stdout, launch.environ)
-    screen = Screen(sys.stdout, colour=colour)
-    prompt = _prompt(launch.environ, colour=colour)
-    ask = Questions(
-        screen, prompt, lambda rule: edit_config(launch.config.path, add_rule("allow", rule))
-    )
-    session = boot(launch, PromptDialogue(screen, prompt), ask)
+def run_inline(launch: Launch, source: TextIO, out: TextIO) -> int:
+    """Run in a terminal that can move its cursor: the prompt stays, text scrolls above it."""
+    from .inline.program import Program
+    from .inline.prompt import InlineDialogue, InlineQuestions
+
+    out.write(f"{headline(launch.cwd)}\n")
+    out.flush()
+    program = Program(launch, source, out, colour=wants_colour(out, launch.environ))
+    ask = InlineQuestions(program.screen, program.prompt, _rule_saver(launch))
+    dialogue = InlineDialogue(program.screen, program.prompt)
+    return program.run(lambda: _converse(launch, program.screen, program.prompt, dialogue, ask))
+
+
+def _run_lines(launch: Launch) -> int:
+    """In any other: line by line."""
+    screen = Screen(sys.stdout, colour=wants_colour(sys.stdout, launch.environ))
+    out = sys.stdout if sys.stdout.isatty() else sys.stderr
+    prompt = LinePrompt(sys.stdin, out)
+    ask = Questions(screen, prompt, _rule_saver(launch))
+    screen.say(headline(launch.cwd))
+    return _converse(launch, screen, prompt, PromptDialogue(screen, prompt), ask)
+
+
+def _converse(launch: Launch, screen: View, prompt: Prompt, dialogue: Dialogue, ask: Ask) -> int:
+    """Open a session, and hold it until the person leaves; returns the exit status."""
+    session = boot(launch, dialogue, ask)
     if session is None:
         return status.INTERRUPTED
-    with session:
-        App(session, screen, prompt).run()
-    return 0
+    app = App(launch, session, screen=screen, prompt=prompt, dialogue=dialogue, ask=ask)
+    try:
+        app.run()
+    finally:
+        app.session.close()
+    if app.session.path is not None:
+        screen.say(f"To go on with this session: hrns -r {app.session.id}")
+    return status.DONE
 
 
-def _prompt(environ: Mapping[str, str], *, colour: bool) -> Prompt:
-    """The best prompt that the terminal can show."""
-    if not sys.stdout.isatty():
-        return LinePrompt(sys.stdin, sys.stderr)
-    if not is_capable(environ):
-        return LinePrompt(sys.stdin, sys.stdout)
-    from .prompt import TerminalPrompt
+class _RuleSaver:
+    """Writes a permission rule down."""
 
-    return TerminalPrompt(_history_path(environ), colour=colour)
+    def __init__(self, path: Path) -> None:
+        self._path = path
 
-
-def _history_path(environ: Mapping[str, str]) -> Path:
-    """Where what is typed is kept, as the XDG Base Directory Specification has it."""
-    data = Path(environ.get("XDG_DATA_HOME", ""))
-    base = data if data.is_absolute() else Path.home() / ".local" / "share"
-    return base / "hrns" / "history"
+    def __call__(self, rule: str) -> None:
+        edit_config(self._path, add_rule("allow", rule))
 
 
-class App(PromptDialogue):
+def _rule_saver(launch: Launch) -> _RuleSaver:
+    return _RuleSaver(launch.config.path)
+
+
+class App:
     """A session at a prompt; what slash commands are offered as their host."""
 
-    def __init__(self, session: Session, screen: Screen, prompt: Prompt) -> None:
-        super().__init__(screen, prompt)
+    def __init__(
+        self,
+        launch: Launch,
+        session: Session,
+        *,
+        screen: View,
+        prompt: Prompt,
+        dialogue: Dialogue,
+        ask: Ask,
+    ) -> None:
         self.session = session
+        self.screen = screen
+        self.prompt = prompt
+        self.say = dialogue.say
+        self.error = dialogue.error
+        self._launch = launch
+        self._dialogue = dialogue
+        self._ask = ask
         self._to_send: deque[str] = deque()
         self._leaving = False
         self._warned = False
+
+    def ask(self, prompt: str, *, default: str = "", secret: bool = False) -> str | None:
+        """Ask for a line of text."""
+        return self._dialogue.ask(prompt, default=default, secret=secret)
+
+    def pick(self, title: str, options: Sequence[tuple[str, str]]) -> str | None:
+        """Let the person choose."""
+        return self._dialogue.pick(title, options)
 
     def send(self, text: str) -> None:
         """Send a message to the model when the command is done."""
@@ -95,6 +148,13 @@ class App(PromptDialogue):
     def leave(self) -> None:
         """End when the command is done."""
         self._leaving = True
+
+    def resume(self, record: Record) -> None:
+        """Go on with another session; this one is closed."""
+        opened = resumed(evolve(self._launch, provider="", model=""), record, self._ask)
+        self.session.close()
+        self.session = opened
+        self.screen.clear()
 
     def run(self) -> None:
         """Read and do, until the person leaves."""
@@ -114,7 +174,7 @@ class App(PromptDialogue):
         self.screen.gap()
         text = self.prompt.message(self.session)
         self._warned = False
-        self.screen.prompted()
+        self.screen.prompted(text)
         self._take(text)
 
     def _warn_or_leave(self) -> None:
@@ -129,7 +189,9 @@ class App(PromptDialogue):
         """Do what was typed, to its end or until Ctrl-C."""
         try:
             if text.startswith("/"):
-                run_command(self, text)
+                self.prompt.interruptible(lambda: run_command(self, text.rstrip()))
+            elif text.startswith("!"):
+                self._shell(text[1:].strip())
             elif text.strip():
                 self.send(text.strip())
             while self._to_send:
@@ -139,7 +201,30 @@ class App(PromptDialogue):
             self.screen.notice("interrupted")
 
     def _turn(self, text: str) -> None:
-        cancel = Cancel()
-        with turn_signals(cancel), echo(sys.stdin, on=False):
-            for chunk in self.session.send(text, cancel=cancel):
+        session = self.session
+        with self.prompt.working(session) as cancel:
+            for chunk in session.send(message_of(text, session.context.cwd), cancel=cancel):
+                if isinstance(chunk, QueuedChunk):
+                    self.prompt.delivered(chunk.text)
                 self.screen.show(chunk)
+
+    def _shell(self, command: str) -> None:
+        """Run a shell command of the person's, whose output goes along with the next message."""
+        if not command:
+            self.error("`!` runs a shell command: !git status")
+            return
+        with self.prompt.working() as cancel:
+            shown = self._show_shell(command, cancel)
+        if shown is not None:
+            self.prompt.attach(f"the output of {command}", shell_report(shown))
+
+    def _show_shell(self, command: str, cancel: Cancel) -> Terminal | None:
+        session = self.session
+        shown: Terminal | None = None
+        for chunk in run_shell(command, session.context.cwd, session.environ, cancel):
+            self.screen.show(chunk)
+            if isinstance(chunk, ToolCallResultChunk) and isinstance(
+                chunk.result.display, Terminal
+            ):
+                shown = chunk.result.display
+        return shown

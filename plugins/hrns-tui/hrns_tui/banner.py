@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hrns import __version__
+from hrns.cli.printing import plain
 from hrns.session import Session
 
-__all__ = ["KEYS", "banner"]
+__all__ = ["KEYS", "banner", "headline"]
 
-KEYS = "Enter sends, Ctrl-J breaks the line, Ctrl-C interrupts, Ctrl-D leaves, /help"
+KEYS = "Enter sends, Ctrl-J breaks the line, Esc interrupts, Ctrl-D leaves, /help"
+
+
+def headline(cwd: Path) -> str:
+    """Version and directory."""
+    return plain(f"hrns {__version__} in {cwd}")
 
 
 def banner(session: Session) -> str:
-    """Version and directory; provider, model, agent and permission mode."""
+    """Provider, model, agent and permission mode."""
     return (
-        f"hrns {__version__} in {session.context.cwd}\n"
         f"provider {session.entry.name}, model {session.model}, "
         f"agent {session.agent.name}, mode {session.context.mode}"
     )

@@ -30,7 +30,7 @@ from .dialogue import Dialogue
 from .models import missing_model
 from .onboarding import connect
 
-__all__ = ["boot", "boot_unattended"]
+__all__ = ["boot", "boot_unattended", "resumed"]
 
 
 def boot(launch: Launch, dialogue: Dialogue, ask: Ask) -> Session | None:
@@ -43,7 +43,7 @@ def boot(launch: Launch, dialogue: Dialogue, ask: Ask) -> Session | None:
         ConfigError: the command line names what there is not, or the provider cannot be used.
     """
     if launch.resume is not None:
-        return _resumed(launch, launch.resume, ask)
+        return resumed(launch, launch.resume, ask)
     found = _provider(launch, dialogue)
     if found is None:
         return None
@@ -67,12 +67,12 @@ def boot_unattended(launch: Launch) -> Session:
         ConfigError: no provider can be used, or the agent is unknown.
     """
     if launch.resume is not None:
-        return _resumed(launch, launch.resume, None)
+        return resumed(launch, launch.resume, None)
     entry = choose_provider(launch.config, launch.provider, launch.model, launch.environ)
     return _start(launch, entry, None)
 
 
-def _resumed(launch: Launch, record: Record, ask: Ask | None) -> Session:
+def resumed(launch: Launch, record: Record, ask: Ask | None) -> Session:
     """The session that the record is of, with its own provider, model and agent."""
     entry, notice = choose_for_resume(
         tell(record.branch()), launch.config, launch.provider, launch.model, launch.environ

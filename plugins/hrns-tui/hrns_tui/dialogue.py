@@ -1,17 +1,26 @@
-"""Asking a person for the facts that commands and onboarding need."""
+"""Asking a person for the facts that commands and onboarding need, and telling them things."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from hrns.cancel import Cancel
+from hrns.chunks import Chunk
 from hrns.cli.printing import plain
 from hrns.session import Session
 
-from .screen import Screen
-
-__all__ = ["Dialogue", "Prompt", "PromptDialogue", "confirm", "meant", "numbered"]
+__all__ = [
+    "Dialogue",
+    "LinePrompting",
+    "Prompt",
+    "PromptDialogue",
+    "View",
+    "confirm",
+    "meant",
+    "numbered",
+]
 
 _SHOWN = 40
 """Options that are listed; the others can still be named."""
@@ -33,15 +42,37 @@ class Dialogue(Protocol):
         """Let the person choose one of (value, description); None if none is wanted."""
 
 
-class Prompt(Protocol):
-    """Where a person writes, whatever draws it.
+class View(Protocol):
+    """Where a session is shown."""
+
+    def show(self, chunk: Chunk) -> None:
+        """Show one chunk of a run."""
+
+    def say(self, text: str) -> None:
+        """Show plain text, on lines of its own."""
+
+    def notice(self, text: str) -> None:
+        """Show what a person should know and that is no error."""
+
+    def error(self, text: str) -> None:
+        """Show that something went wrong."""
+
+    def gap(self) -> None:
+        """A prompt follows."""
+
+    def prompted(self, text: str) -> None:
+        """A person sent this."""
+
+    def clear(self) -> None:
+        """A new conversation begins."""
+
+
+class LinePrompting(Protocol):
+    """Where a person writes lines.
 
     Each method raises EOFError when nobody is there any more, or will say more (Ctrl-D), and
     KeyboardInterrupt on Ctrl-C.
     """
-
-    def message(self, session: Session) -> str:
-        """A message or a command; it may have several lines, or nothing in it."""
 
     def line(self, label: str, *, secret: bool = False) -> str:
         """One line of text, hidden while it is typed if it is secret."""
@@ -53,10 +84,39 @@ class Prompt(Protocol):
         """
 
 
+class Prompt(Protocol):
+    """Where a person writes, whatever draws it; it raises as `LinePrompting` does."""
+
+    def message(self, session: Session) -> str:
+        """A message or a command; it may have several lines, or nothing in it."""
+
+    def line(self, label: str, *, secret: bool = False) -> str:
+        """One line of text, hidden while it is typed if it is secret."""
+
+    def working(self, session: Session | None = None) -> AbstractContextManager[Cancel]:
+        """Inside the block what the person does to interrupt sets the flag.
+
+        Parameters:
+            session: the session that works, if it does, for messages that are queued.
+        """
+
+    def interruptible(self, run: Callable[[], object]) -> None:
+        """Run a command to its end; KeyboardInterrupt if the person would not wait."""
+
+    def attach(self, label: str, text: str) -> None:
+        """Have text go along with the next message."""
+
+    def delivered(self, text: str) -> None:
+        """A queued message became part of the conversation."""
+
+    def edit(self) -> None:
+        """Open the next message in an editor."""
+
+
 class PromptDialogue:
     """Tells on a screen and asks at a prompt. Ctrl-C and Ctrl-D stand for "rather not"."""
 
-    def __init__(self, screen: Screen, prompt: Prompt) -> None:
+    def __init__(self, screen: _Telling, prompt: _Asking) -> None:
         self.screen = screen
         self.prompt = prompt
 
@@ -87,6 +147,16 @@ class PromptDialogue:
             if value := meant(given, [value for value, _ in options]):
                 return value
             self.error(f"there is no {given!r} in the list")
+
+
+class _Telling(Protocol):
+    def say(self, text: str) -> None: ...
+
+    def error(self, text: str) -> None: ...
+
+
+class _Asking(Protocol):
+    def line(self, label: str, *, secret: bool = False) -> str: ...
 
 
 def confirm(dialogue: Dialogue, question: str, *, default: bool = False) -> bool | None:

@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 import select
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
 from hrns.cancel import Cancel
 from hrns.session import Session
 
+from .signals import turn_signals
 from .terminal import drop_typed, echo
 
 __all__ = ["LinePrompt"]
@@ -33,10 +36,39 @@ class LinePrompt:
         self._source = source
         self._out = out
         self._read = b""
+        self._attached: list[str] = []
 
     def message(self, session: Session) -> str:  # noqa: ARG002 - nothing is completed here
-        """The next line."""
-        return self._next_line("> ")
+        """The next line, and what goes along with it."""
+        text = self._next_line("> ")
+        if not text.strip() or text.startswith(("/", "!")):
+            return text
+        parts = [text, *self._attached]
+        self._attached.clear()
+        return "\n\n".join(parts)
+
+    @contextmanager
+    def working(self, session: Session | None = None) -> Iterator[Cancel]:  # noqa: ARG002 - nothing is queued here
+        """Inside the block signals set the flag, and nothing is echoed."""
+        cancel = Cancel()
+        with turn_signals(cancel), echo(self._source, on=False):
+            yield cancel
+
+    def interruptible(self, run: Callable[[], object]) -> None:
+        """Run a command, which SIGINT interrupts by itself."""
+        run()
+
+    def attach(self, label: str, text: str) -> None:
+        """Have text go along with the next message."""
+        self._attached.append(text)
+        self._write(f"{label} goes along with your next message.\n")
+
+    def delivered(self, text: str) -> None:
+        """Nothing is queued here."""
+
+    def edit(self) -> None:
+        """There is nothing to edit with."""
+        self._write("There is no editor on this terminal.\n")
 
     def line(self, label: str, *, secret: bool = False) -> str:
         """The next line; a secret one is not echoed."""

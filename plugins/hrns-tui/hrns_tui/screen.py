@@ -26,15 +26,13 @@ from hrns.chunks import (
 from hrns.cli.printing import plain
 
 from .terminal import is_capable
+from .wording import one_line, reason_of, told
 
 __all__ = ["Screen", "wants_colour"]
 
 Style: TypeAlias = Literal["", "dim", "bold", "red", "yellow"]
 
 _CODES: Mapping[Style, str] = {"dim": "2", "bold": "1", "red": "31", "yellow": "33"}
-
-_LINE_LIMIT = 200
-"""Characters that are shown of a title, or of the first line of a tool's error."""
 
 
 def wants_colour(out: TextIO, environ: Mapping[str, str]) -> bool:
@@ -76,7 +74,7 @@ class Screen:
             case EndChunk():
                 self._end(chunk)
             case NoticeChunk() | DiscardChunk() | RetryChunk():
-                self.notice(_told(chunk))
+                self.notice(told(chunk))
             case _:
                 pass
 
@@ -99,9 +97,12 @@ class Screen:
             self._write("\n")
         self._block = ""
 
-    def prompted(self) -> None:
+    def prompted(self, text: str) -> None:  # noqa: ARG002 - it stands there as it was typed
         """A person wrote a line below what is shown."""
         self._block = "prompt"
+
+    def clear(self) -> None:
+        """Begin a conversation anew: nothing to do for lines that scroll."""
 
     def _end(self, end: EndChunk) -> None:
         self._end_line()
@@ -127,7 +128,7 @@ class Screen:
         self._write(shown, style)
 
     def _start_call(self, chunk: ToolCallStartChunk) -> None:
-        title = _one_line(chunk.title or chunk.tool_name)
+        title = one_line(chunk.title or chunk.tool_name)
         self._titles[chunk.call_id] = title
         self._begin("tools")
         self._write(f"* {title}", "bold")
@@ -139,11 +140,11 @@ class Screen:
         title = self._titles.pop(chunk.call_id, "")
         if self._open_line != f"call {chunk.call_id}":
             self._begin("tools")
-            self._write(f"  {title}" if title else f"* {_one_line(chunk.tool_name)}")
+            self._write(f"  {title}" if title else f"* {one_line(chunk.tool_name)}")
         if status == "ok":
             self._write(" - ok\n")
         else:
-            self._write(f" - {status}: {_one_line(_reason(chunk.text))}\n", "red")
+            self._write(f" - {status}: {one_line(reason_of(chunk.text))}\n", "red")
         self._open_line = ""
 
     def _lines(self, block: str, text: str, style: Style = "") -> None:
@@ -168,27 +169,3 @@ class Screen:
             text = f"\x1b[{_CODES[style]}m{text}\x1b[0m"
         self._out.write(text)
         self._out.flush()
-
-
-def _reason(text: str) -> str:
-    """What is left of a result's text where its status is told beside it."""
-    return text.removeprefix("ERROR: ").removeprefix("this call was denied: ")
-
-
-def _told(chunk: NoticeChunk | DiscardChunk | RetryChunk) -> str:
-    match chunk:
-        case NoticeChunk(text):
-            return text
-        case DiscardChunk(text):
-            return f"what was shown of this reply is void: {text}"
-        case RetryChunk(_, delay_s, text):
-            return f"{text}; trying again in {delay_s:.1f} s"
-
-
-def _one_line(text: str) -> str:
-    """The first line of a text, without what could steer a terminal, at a bounded length."""
-    lines = plain(text).strip().splitlines() or [""]
-    first = lines[0]
-    if len(lines) > 1 or len(first) > _LINE_LIMIT:
-        return f"{first[:_LINE_LIMIT]} ..."
-    return first

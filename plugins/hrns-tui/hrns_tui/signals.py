@@ -12,14 +12,16 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import current_thread, main_thread
 from types import FrameType
 from typing import Any
 
 from hrns.cancel import Cancel
 
-__all__ = ["leaving_on_signals", "turn_signals"]
+__all__ = ["ENDING", "handled", "leaving_on_signals", "let_go", "turn_signals"]
 
-_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""The signals that end the program."""
 
 
 @contextmanager
@@ -27,10 +29,10 @@ def leaving_on_signals() -> Iterator[None]:
     """Inside the block SIGTERM and SIGHUP end the program in good order: 128 + their number."""
 
     def leave(number: int, _frame: FrameType | None) -> None:
-        _let_go(number)
+        let_go(number)
         raise SystemExit(128 + number)
 
-    with _handled(leave, _ENDING):
+    with handled(leave, ENDING):
         yield
 
 
@@ -44,13 +46,13 @@ def turn_signals(cancel: Cancel) -> Iterator[None]:
     ending: list[int] = []
 
     def stop(number: int, _frame: FrameType | None) -> None:
-        _let_go(number)
-        if number in _ENDING:
+        let_go(number)
+        if number in ENDING:
             ending.append(number)
         cancel.set("interrupted" if number == signal.SIGINT else "terminated")
 
     try:
-        with _handled(stop, (signal.SIGINT, *_ENDING)):
+        with handled(stop, (signal.SIGINT, *ENDING)):
             yield
     finally:
         if ending:
@@ -58,11 +60,13 @@ def turn_signals(cancel: Cancel) -> Iterator[None]:
 
 
 @contextmanager
-def _handled(
+def handled(
     handler: Callable[[int, FrameType | None], Any], numbers: tuple[int, ...]
 ) -> Iterator[None]:
+    """Inside the block the signals go to the handler. Only the main thread can have them."""
     # `nohup` has the hang-up ignored, and means it.
     heeded = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+    heeded = heeded if current_thread() is main_thread() else []
     before = {number: signal.signal(number, handler) for number in heeded}
     try:
         yield
@@ -71,7 +75,7 @@ def _handled(
             signal.signal(number, earlier)
 
 
-def _let_go(number: int) -> None:
+def let_go(number: int) -> None:
     """After a hang-up nobody reads what is written to the terminal, and writing it would fail."""
     if number != getattr(signal, "SIGHUP", None):
         return

@@ -205,7 +205,7 @@ Enter sends"""
 def test_new_begins_a_conversation_with_a_fresh_system_message(stage: Stage) -> None:
     [text] = stage.do("/new").said
     assert stage.session.messages == (SystemMessage(stage.session.system_prompt()),)
-    assert text.splitlines()[1] == "provider near, model near-1, agent Builder, mode ask"
+    assert text == "provider near, model near-1, agent Builder, mode ask"
 
 
 def test_models_marks_the_current_one(stage: Stage) -> None:

@@ -14,7 +14,6 @@ from hrns.cancel import Cancel
 from hrns.errors import ConfigError
 from hrns.messages import Diff, ToolCall
 from hrns.permissions import Answer, Prepared, Question, Verdict
-from hrns.session import Session
 from hrns.tools import tool
 
 
@@ -24,9 +23,6 @@ class Lines:
     def __init__(self, *lines: str | BaseException) -> None:
         self.lines = deque(lines)
         self.labels: list[str] = []
-
-    def message(self, session: Session) -> str:
-        raise AssertionError(session)
 
     def line(self, label: str, *, secret: bool = False) -> str:
         self.labels.append(label if not secret else f"{label} (secret)")
@@ -106,22 +102,22 @@ def test_rule_that_cannot_be_saved_holds_for_the_session() -> None:
 def test_description_is_the_reason_and_the_change() -> None:
     diff = Diff("a.txt", "one\ntwo\n", "one\n2\n")
     assert describe(question(Prepared(title="t", preview=diff))) == (
-        "it would run rm\n--- a.txt\n+++ a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2"
+        ["it would run rm", "--- a.txt", "+++ a.txt", "@@ -1,2 +1,2 @@", " one", "-two", "+2"]
     )
 
 
 def test_description_of_a_call_without_a_title_is_its_arguments() -> None:
-    assert describe(question(Prepared())) == 'smash {"what": "it"}\nit would run rm'
+    assert describe(question(Prepared())) == ['smash {"what": "it"}', "it would run rm"]
 
 
 def test_description_of_a_large_change_is_cut() -> None:
     new = "".join(f"{number}\n" for number in range(500))
-    lines = describe(question(Prepared(title="t", preview=Diff("a", None, new)))).splitlines()
+    lines = describe(question(Prepared(title="t", preview=Diff("a", None, new))))
     assert len(lines) == 82
     assert lines[-1] == "(and 423 more lines)"
     huge = Diff("a", "x" * 300_000, "")
     assert describe(question(Prepared(title="t", preview=huge))) == (
-        "it would run rm\n(a: 300000 characters become 0)"
+        ["it would run rm", "(a: 300000 characters become 0)"]
     )
 
 

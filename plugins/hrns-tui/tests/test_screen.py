@@ -152,7 +152,7 @@ def test_gap_separates_what_is_shown_from_a_prompt() -> None:
     screen.say("Well.")
     screen.gap()
     out.write("> hi\n")
-    screen.prompted()
+    screen.prompted("hi")
     screen.show(MessageChunk("Hi"))
     screen.gap()
     screen.gap()

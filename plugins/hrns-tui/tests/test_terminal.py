@@ -1,4 +1,8 @@
-"""The whole program at a real pseudo-terminal, against a server on the loopback interface."""
+"""The whole program at a real pseudo-terminal, against a server on the loopback interface.
+
+Most tests run it in a thread of this process, which starts at once; what only a process has
+(signals, a terminal that goes away, standard streams) is tested with one.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +21,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from types import ModuleType
 from typing import Any
 
+import hrns_tui
 import pytest
+from hrns_tui.app import run_inline
 
+from hrns.config import load_config
+from hrns.journal import project_folder
+from hrns.plugins import Plugins
+from hrns.session import Launch
 from hrns.testing import (
     Answer,
     Call,
@@ -39,9 +52,11 @@ HRNS = [sys.executable, "-m", "hrns"]
 ROWS = 40
 KEY = "sk-planted-0123456789"
 TOOLS = """
+import time
+
 import hrns
-from hrns import Access, Prepared, Tool
-from hrns.messages import Diff
+from hrns import Access, Prepared, Tool, ToolContext
+from hrns.messages import Diff, Terminal, ToolResult
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 
@@ -49,11 +64,24 @@ def prepare(args, context):
     accesses = [Access("execute", args["text"])]
     return Prepared(accesses, "do " + args["text"], Diff("f.txt", "old\\n", "new\\n"))
 
+def count(args, context):
+    for number in range(20):
+        context.output(f"\\x1b[31mline {number}\\x1b[0m\\n")
+    while not context.cancel.is_set() and args["text"] == "wait":
+        time.sleep(0.01)
+    lines = "".join(f"line {n}\\n" for n in range(20))
+    return ToolResult("counted", display=Terminal("count", lines, 0, 1.0))
+
+def edit(args, context):
+    return ToolResult("edited", display=Diff("f.txt", "same\\nold\\n", "same\\nnew\\n"))
+
 @hrns.hookimpl
 def hrns_tools():
     yield Tool("do", "Does.", SCHEMA, function=lambda args, _: "did " + args["text"],
                preparer=prepare, effects=["execute"])
     yield Tool("show", "Shows.", SCHEMA, function=lambda args, _: args["text"], effects=[])
+    yield Tool("count", "Counts.", SCHEMA, function=count, effects=[])
+    yield Tool("edit", "Edits.", SCHEMA, function=edit, effects=[])
 """
 
 
@@ -64,12 +92,14 @@ class Home:
         self.directory = directory
         self.work = directory / "work"
         self.work.mkdir()
+        self.sessions_folder = project_folder(directory / "data/hrns/sessions", self.work)
+        self.history = self.sessions_folder / "history"
         self.config = directory / ".config/hrns/config.json"
-        self.history = directory / ".local/share/hrns/history"
         self._bring_tools()
         self.environ = {
             "PATH": os.environ["PATH"],
             "HOME": str(directory),
+            "XDG_DATA_HOME": str(directory / "data"),
             "TERM": "xterm-256color",
             "LANG": "C.UTF-8",
             "PYTHONPATH": str(directory / "site"),
@@ -78,7 +108,7 @@ class Home:
         }
 
     def _bring_tools(self) -> None:
-        """Install a plugin with two tools."""
+        """Install a plugin with some tools."""
         info = self.directory / "site/tools-1.dist-info"
         info.mkdir(parents=True)
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tools\nVersion: 1\n")
@@ -102,6 +132,22 @@ class Home:
         """The configuration as it is."""
         return json.loads(self.config.read_text())
 
+    @property
+    def sessions(self) -> list[Path]:
+        """The session files."""
+        return sorted(self.sessions_folder.glob("*.jsonl"))
+
+    def launch(self, environ: dict[str, str], **more: Any) -> Launch:
+        """The program started in this process."""
+        plugins = Plugins(strict=True)
+        plugins.register("tui", hrns_tui, distribution="hrns-tui")
+        tools = ModuleType("test_tools")
+        exec(TOOLS, tools.__dict__)  # noqa: S102 - it is written above
+        plugins.register("tools", tools)
+        environ = {**self.environ, **environ}
+        config = load_config(self.config)
+        return Launch(cwd=self.work, config=config, plugins=plugins, environ=environ, **more)
+
     def run(self, given: str | None, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run it with something piped in, or nothing at all."""
         return subprocess.run(
@@ -118,31 +164,28 @@ class Home:
 
 
 class Terminal:
-    """A terminal with the program in it.
+    """A terminal, with nothing in it yet.
 
     Parameters:
-        home: where it lives.
-        arguments: those of the program.
         columns: how wide it is.
-        environ: what else its environment has.
+        rows: how high it is.
     """
 
-    def __init__(self, home: Home, *arguments: str, columns: int, **environ: str) -> None:
+    def __init__(self, columns: int, rows: int = ROWS) -> None:
         self.raw = b""
-        self._screen = pyte.HistoryScreen(columns, ROWS, history=5000)
+        self.plain = False
+        self._screen = pyte.HistoryScreen(columns, rows, history=50_000)
         self._stream = pyte.ByteStream(self._screen)
-        self._master, slave = pty.openpty()
-        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))
-        # A session leader that opens a terminal has it as its own, so that Ctrl-C is a signal.
-        open_it = ["sh", "-c", 'exec "$@" <"$0" >"$0" 2>&1', os.ttyname(slave)]
-        self.process = subprocess.Popen(
-            [*open_it, *HRNS, *arguments],
-            cwd=home.work,
-            env={**home.environ, **environ},
-            start_new_session=True,
-            stdin=slave,
-        )
-        os.close(slave)
+        self.master, self.slave = pty.openpty()
+        self._size(columns, rows)
+
+    def _size(self, columns: int, rows: int) -> None:
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def resize(self, columns: int, rows: int = ROWS) -> None:
+        """Give it another size."""
+        self._screen.resize(rows, columns)
+        self._size(columns, rows)
 
     @property
     def text(self) -> str:
@@ -155,11 +198,20 @@ class Terminal:
         """The line that the cursor is in."""
         return str(self._screen.display[self._screen.cursor.y]).rstrip()
 
+    @property
+    def status_line(self) -> str:
+        """The line that tells the state, or what to know for a moment."""
+        lines = [line.rstrip() for line in self._screen.display[: self._screen.cursor.y]]
+        return str(lines[-1]) if lines else ""
+
     def type(self, keys: str) -> None:
         """Press keys, all at once."""
-        os.write(self._master, keys.encode())
+        data = keys.encode()
+        while data:
+            data = data[os.write(self.master, data[:1000]) :]
+            self._read(0)
 
-    def wait(self, happened: Callable[[Terminal], object], timeout_s: float = 10) -> None:
+    def wait(self, happened: Callable[[Terminal], object], timeout_s: float = 8) -> None:
         """Wait until the screen shows it."""
         deadline = time.monotonic() + timeout_s
         while not happened(self):
@@ -168,36 +220,109 @@ class Terminal:
 
     def _read(self, seconds: float) -> bool:
         """Take in what is written; False at the end of the program."""
-        if not select.select([self._master], [], [], seconds)[0]:
+        if not select.select([self.master], [], [], seconds)[0]:
             return True
         try:
-            data = os.read(self._master, 65536)
+            data = os.read(self.master, 65536)
         except OSError:  # how a terminal tells that nobody has it open any more
             data = b""
         self.raw += data
         self._stream.feed(data)
         return bool(data)
 
-    def see(self, text: str, timeout_s: float = 10) -> None:
+    def see(self, text: str, timeout_s: float = 8) -> None:
         """Wait for a text."""
         self.wait(lambda terminal: text in terminal.text, timeout_s)
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is an empty prompt, and nothing goes on."""
+        return self.line == ">" and (self.plain or self.status_line.startswith("ready"))
+
     def ready(self) -> None:
         """Wait for an empty prompt."""
-        self.wait(lambda terminal: terminal.line == ">")
+        self.wait(lambda terminal: terminal.is_ready)
 
     def send(self, text: str) -> None:
         """Send a message or command, and wait for the prompt after it."""
         prompts = self.prompts
         self.type(f"{text}\r")
-        self.wait(lambda terminal: terminal.line == ">" and terminal.prompts > prompts)
+        self.wait(lambda terminal: terminal.is_ready and terminal.prompts > prompts)
 
     @property
     def prompts(self) -> int:
         """How many prompts there are."""
         return len(re.findall(r"(?m)^>", self.text))
 
-    def status(self, timeout_s: float = 10) -> int:
+
+class Inside(Terminal):
+    """A terminal with the program in a thread of this process."""
+
+    def __init__(self, launch: Launch, columns: int, rows: int = ROWS) -> None:
+        super().__init__(columns, rows)
+        self._ended: SimpleQueue[int | BaseException] = SimpleQueue()
+        self._thread = Thread(target=self._run, args=(launch,), daemon=True)
+        self._thread.start()
+
+    def _run(self, launch: Launch) -> None:
+        name = os.ttyname(self.slave)
+        try:
+            with Path(name).open() as source, Path(name).open("w") as out:
+                self._ended.put(run_inline(launch, source, out))
+        except BaseException as error:  # noqa: BLE001 - raised again in `status`
+            self._ended.put(error)
+
+    def wait(self, happened: Callable[[Terminal], object], timeout_s: float = 8) -> None:
+        """Wait until the screen shows it; raises what ended the program."""
+
+        def happened_or_ended(terminal: Terminal) -> object:
+            if happened(terminal):
+                return True
+            if not self._ended.empty():
+                raise AssertionError(f"it ended, {self._ended.get()!r}: {self.text}")
+            return False
+
+        super().wait(happened_or_ended, timeout_s)
+
+    def status(self) -> int:
+        """Wait for the end of the program; its exit status."""
+        self.wait(lambda _: not self._ended.empty())
+        while select.select([self.master], [], [], 0)[0] and self._read(0):
+            pass
+        ended = self._ended.get()
+        if isinstance(ended, BaseException):
+            raise ended
+        return ended
+
+    def close(self) -> None:
+        """End everything."""
+        deadline = time.monotonic() + 10
+        while self._thread.is_alive():
+            assert time.monotonic() < deadline, f"it does not end; the screen is:\n{self.text}"
+            self.type("\x03\x15\x04")
+            self._read(0.1)
+        os.close(self.master)
+        os.close(self.slave)
+
+
+class Spawned(Terminal):
+    """A terminal with the program in a process."""
+
+    def __init__(self, home: Home, **environ: str) -> None:
+        super().__init__(80)
+        self.plain = environ.get("TERM") == "dumb"
+        # A session leader that opens a terminal has it as its own, so that Ctrl-C is a signal.
+        open_it = ["sh", "-c", 'exec "$@" <"$0" >"$0" 2>&1', os.ttyname(self.slave)]
+        self.process = subprocess.Popen(
+            [*open_it, *HRNS],
+            cwd=home.work,
+            env={**home.environ, **environ},
+            start_new_session=True,
+            stdin=self.slave,
+        )
+        os.close(self.slave)
+
+    def status(self, timeout_s: float = 8) -> int:
         """Wait for the end of the program; its exit status."""
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline and self._read(0.05):
@@ -206,16 +331,16 @@ class Terminal:
 
     def hang_up(self) -> None:
         """Close the terminal, as its window does."""
-        os.close(self._master)
-        self._master = -1
+        os.close(self.master)
+        self.master = -1
 
     def close(self) -> None:
         """End everything."""
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        if self._master >= 0:
-            os.close(self._master)
+        if self.master >= 0:
+            os.close(self.master)
 
 
 @pytest.fixture
@@ -225,9 +350,22 @@ def home(tmp_path: Path) -> Home:
 
 @contextmanager
 def open_terminal(
-    home: Home, *arguments: str, columns: int = 80, **environ: str
-) -> Iterator[Terminal]:
-    terminal = Terminal(home, *arguments, columns=columns, **environ)
+    home: Home,
+    columns: int = 80,
+    rows: int = ROWS,
+    environ: dict[str, str] | None = None,
+    **more: Any,
+) -> Iterator[Inside]:
+    terminal = Inside(home.launch(environ or {}, **more), columns, rows)
+    try:
+        yield terminal
+    finally:
+        terminal.close()
+
+
+@contextmanager
+def spawn_terminal(home: Home, **environ: str) -> Iterator[Spawned]:
+    terminal = Spawned(home, **environ)
     try:
         yield terminal
     finally:
@@ -292,7 +430,7 @@ def test_first_run_connects_and_converses_and_the_second_comes_back(home: Home) 
                 "currentAgent": "Builder",
             }
             terminal.send("Hello.")
-            assert "> Hello.\n\nGood day.\n\n>" in terminal.text
+            assert "> Hello.\n\nGood day.\n\nready" in terminal.text
             terminal.type("\x04")
             assert terminal.status() == 0
             assert KEY not in terminal.raw.decode()
@@ -329,7 +467,7 @@ def test_demo_can_be_chosen_and_is_kept(home: Home) -> None:
 
 def test_provider_of_the_environment_needs_no_onboarding(home: Home) -> None:
     home.configure({"providers": {}})
-    with open_terminal(home, GROQ_API_KEY="g", HRNS_MODEL="quick") as terminal:
+    with open_terminal(home, environ={"GROQ_API_KEY": "g", "HRNS_MODEL": "quick"}) as terminal:
         terminal.ready()
         assert "provider groq, model quick" in terminal.text
 
@@ -347,11 +485,13 @@ def test_stale_provider_is_replaced_by_choice_and_a_stale_agent_is_told(home: Ho
     with serving(chat_stream("Here.")) as server:
         home.use(server, currentProvider="gone", currentAgent="Ghost")
         with open_terminal(home) as terminal:
-            terminal.see("Number or name:")
+            terminal.see("Which provider is to be used from now on?")
             assert "the current provider 'gone' is not configured" in terminal.text
-            terminal.type("9\r")
-            terminal.see("there is no '9' in the list")
-            terminal.type("1\r")
+            terminal.type("nothing")
+            terminal.see("0 of 2")
+            terminal.type("\r\x15")
+            terminal.see("> home")
+            terminal.type("\x1b[B\x1b[A\r")
             terminal.ready()
             assert (
                 "note: The agent 'Ghost' does not exist any more; Builder is used." in terminal.text
@@ -366,8 +506,7 @@ def test_what_the_command_line_names_is_used_and_not_saved(home: Home) -> None:
     with serving() as server:
         home.use(server)
         before = home.saved
-        arguments = ("--model", "m2", "--agent", "pirate", "--permission-mode", "plan")
-        with open_terminal(home, *arguments) as terminal:
+        with open_terminal(home, model="m2", agent="pirate", mode="plan") as terminal:
             terminal.ready()
             assert "model m2, agent Pirate, mode plan" in terminal.text
         assert home.saved == before
@@ -392,11 +531,12 @@ def test_reasoning_tools_and_answer_are_shown_in_their_order(home: Home) -> None
             terminal.ready()
             terminal.send("Show me.")
             shown = terminal.text.partition("> Show me.\n")[2]
-            assert re.sub(r"(?m)( - error: ).+", r"\1...", shown) == (
-                "\nthinking: He wants\nto see it.\n\nLet me see.\n\n* show - ok\n"
-                "* missing - error: ...\n* show - error: ...\n\nThat was it.\n\n>"
+            shown = re.sub(r"\d+(\.\d)? s\b", "S", shown.rpartition(" · m (home)")[0])
+            assert re.sub(r"(  error: ).+?(  S)", r"\1...\2", shown) == (
+                "\nthought for S: He wants ...\n\nLet me see.\n\n* show  ok  S\n"
+                "* missing  error: ...  S\n* show  error: ...  S\n\nThat was it.\n\nready"
             )
-            assert b"\x1b[2mthinking: He wants\r\nto see it.\x1b[0m\r\n" in terminal.raw
+            assert b"\x1b[2mthought for 0 s: He wants ...\x1b[0m\r" in terminal.raw
 
 
 def test_each_command_works_at_the_prompt(home: Home) -> None:
@@ -442,7 +582,7 @@ def test_error_is_told_without_colour_if_none_is_wanted_and_one_goes_on(home: Ho
     refusal = json_answer({"error": {"message": "no such model"}}, status=404)
     with serving(refusal, chat_stream("Now it works.")) as server:
         home.use(server)
-        with open_terminal(home, NO_COLOR="1") as terminal:
+        with open_terminal(home, environ={"NO_COLOR": "1"}) as terminal:
             terminal.ready()
             terminal.send("Hello.")
             assert "\nerror: " in terminal.text
@@ -467,7 +607,7 @@ def test_ctrl_c_interrupts_every_turn_and_keeps_what_was_shown(home: Home) -> No
                 terminal.type("\x03")
                 terminal.ready()
                 assert time.monotonic() - pressed < 1
-                assert f"{shown}\n\nnote: interrupted\n\n>" in terminal.text
+                assert f"{shown}\n\nnote: interrupted\n\nready" in terminal.text
             terminal.send("Finish.")
             assert "\nThe end.\n" in terminal.text
         said = [(each["role"], each["content"]) for each in asked(server)[-1]["messages"][1:]]
@@ -504,11 +644,11 @@ def test_ctrl_c_at_the_prompt_empties_it_then_hints_then_leaves(home: Home) -> N
             assert "no, rather" not in terminal.text
             terminal.type("\x03")
             terminal.see("Ctrl-C once more leaves")
+            terminal.type("Hm.\r")
+            terminal.see("Yes?")
             terminal.ready()
-            terminal.send("Hm.")
             terminal.type("\x03")
-            terminal.wait(lambda terminal: terminal.text.count("once more leaves") == 2)
-            terminal.ready()
+            terminal.see("Ctrl-C once more leaves")
             terminal.type("\x03")
             assert terminal.status() == 0
         assert last_words(server) == ["Hm."]
@@ -527,7 +667,7 @@ def test_signals_that_end_programs_end_this_one_in_order(
 ) -> None:
     with serving(stalled("Once upon")) as server:
         home.use(server)
-        with open_terminal(home) as terminal:
+        with spawn_terminal(home) as terminal:
             terminal.ready()
             if where == "turn":
                 terminal.type("Tell.\r")
@@ -541,7 +681,7 @@ def test_signals_that_end_programs_end_this_one_in_order(
 def test_terminal_that_goes_away_ends_the_program(home: Home, where: str) -> None:
     with serving(stalled("Once upon")) as server:
         home.use(server)
-        with open_terminal(home) as terminal:
+        with spawn_terminal(home) as terminal:
             terminal.ready()
             if where == "turn":
                 terminal.type("Tell.\r")
@@ -566,7 +706,8 @@ def test_several_lines_are_one_message_however_they_are_typed(home: Home) -> Non
                 terminal.type(keys)
                 terminal.see("\n  three")
                 terminal.send("")
-            terminal.send("  ")
+            terminal.type("  \r")
+            terminal.ready()
             terminal.send(" /etc is a directory")
         assert last_words(server) == [*["one\ntwo\nthree"] * 3, "/etc is a directory"]
 
@@ -612,20 +753,26 @@ def test_commands_and_their_arguments_are_completed(home: Home) -> None:
             terminal.wait(lambda terminal: terminal.line == "> /agent Pirate")
 
 
-def test_what_is_typed_during_a_turn_waits_for_the_prompt_unseen(home: Home) -> None:
-    slow = Answer([sse(*chat_events("Once upon")[:-1]), Wait(0.5), chat_stream(" a time.")])
-    with serving(slow, chat_stream("Ok.")) as server:
+def test_what_is_typed_during_a_turn_is_queued_and_can_be_taken_back(home: Home) -> None:
+    slow = Answer([sse(*chat_events("Once upon")[:-1]), Wait(1.5), chat_stream(" a time.")])
+    with serving(slow, chat_stream("Ok."), chat_stream("Fine.")) as server:
         home.use(server)
         with open_terminal(home) as terminal:
             terminal.ready()
             terminal.type("Tell.\r")
             terminal.see("Once upon")
             terminal.type("too early\r")
-            terminal.see("Once upon a time.")
-            assert "early" not in terminal.text
-            terminal.see("> too early")
-            terminal.type("\r")
-            terminal.see("Ok.")
+            terminal.see("queued: too early")
+            terminal.type("wrong\r")
+            terminal.see("queued: wrong")
+            terminal.type("\x1b")
+            terminal.wait(lambda terminal: terminal.line == "> wrong")
+            assert "queued: wrong" not in terminal.text
+            terminal.type("\x15/agents\r")
+            terminal.see("queued: /agents")
+            terminal.see("Once upon a time.\n\n> too early\n\nOk.\n\n> /agents\n")
+            terminal.ready()
+            assert "queued" not in terminal.text
         assert last_words(server) == ["Tell.", "too early"]
 
 
@@ -643,70 +790,76 @@ def results(server: LoopbackServer) -> list[str]:
     return [messages[-1]["content"] for messages in told if messages]
 
 
-def answer(terminal: Terminal, keys: str) -> None:
-    """Type an answer as a hand does."""
-    terminal.wait(lambda terminal: terminal.line == "allow?")
+def answer(terminal: Terminal, call: str, keys: str) -> None:
+    """Press the key of an answer as a hand does, when the question about that call stands there."""
+    terminal.see(f"a saves the rule {call}")
+    time.sleep(0.5)
     terminal.type(keys)
-    terminal.wait(lambda terminal: terminal.line == f"allow? {keys}")
-    time.sleep(0.06)
-    terminal.type("\r")
+    terminal.wait(lambda terminal: f"the rule {call}" not in terminal.text)
 
 
 def test_question_is_put_and_answered_in_place(home: Home) -> None:
-    replies = [do("1"), do("2"), do("3"), do("4"), chat_stream("So be it.")]
+    replies = [do("1"), do("2"), do("3"), do("4"), do("5"), do("6"), chat_stream("So be it.")]
     with serving(*replies) as server:
         home.use(server)
         with open_terminal(home) as terminal:
             terminal.ready()
             terminal.type("Go.\r")
-            answer(terminal, "y")
-            answer(terminal, "n")
-            answer(terminal, "no, use show")
-            terminal.see("* do 4")
-            terminal.wait(lambda terminal: terminal.line == "allow?")
-            terminal.type("\x04")
-            terminal.ready()
+            terminal.see("a saves the rule do")
             assert (
-                "> Go.\n\n* do 1\n\nit would run 1\n--- f.txt\n+++ f.txt\n@@ -1 +1 @@\n-old\n+new\n"
-                "y: once   s: session   a: always (rule do"
-            ) in terminal.text
-            assert "\n  do 1 - ok\n* do 2\n" in terminal.text
-            assert "\n  do 3 - denied: use show\n" in terminal.text
+                "do 1\nit would run 1\n--- f.txt\n+++ f.txt\n@@ -1 +1 @@\n-old\n+new\nAllow?"
+                in (terminal.text)
+            )
+            answer(terminal, "do(1)", "y")
+            terminal.see("* do 1  ok")
+            answer(terminal, "do(2)", "n")
+            terminal.see("* do 2  denied")
+            answer(terminal, "do(3)", "r")
+            terminal.type("use show\r")
+            terminal.see("* do 3  denied: use show")
+            terminal.see("the rule do(4)")
+            terminal.type("\x1b")
+            terminal.see("* do 4  denied")
+            terminal.see("the rule do(5)")
+            terminal.type("\x04")
+            terminal.see("* do 5  denied")
+            answer(terminal, "do(6)", "s")
+            terminal.ready()
+        refused = "ERROR: this call was denied: the user said no"
         assert results(server) == [
             "did 1",
-            "ERROR: this call was denied: the user said no",
+            refused,
             "ERROR: this call was denied: use show",
-            "ERROR: this call was denied: the user said no",
+            refused,
+            refused,
+            "did 6",
         ]
         assert "permissions" not in home.saved
 
 
 def test_answer_for_the_session_holds_and_is_not_saved(home: Home) -> None:
-    with serving(do("one"), do("two"), chat_stream("Done.")) as server:
+    with serving(do("one"), do("one"), chat_stream("Done.")) as server:
         home.use(server)
         with open_terminal(home) as terminal:
             terminal.ready()
             terminal.type("Go.\r")
-            answer(terminal, "what?")
-            answer(terminal, "s")
+            answer(terminal, "do(one)", "s")
             terminal.see("\nDone.")
-            assert terminal.text.count("s: session") == 2
-        assert results(server) == ["did one", "did two"]
+        assert results(server) == ["did one", "did one"]
         assert "permissions" not in home.saved
 
 
 def test_answer_for_always_is_saved_as_a_rule(home: Home) -> None:
-    with serving(do("one"), chat_stream("Done."), do("two"), chat_stream("Too.")) as server:
+    with serving(do("one"), chat_stream("Done."), do("one"), chat_stream("Too.")) as server:
         home.use(server)
         with open_terminal(home) as terminal:
             terminal.ready()
             terminal.type("Go.\r")
-            answer(terminal, "a")
+            answer(terminal, "do(one)", "a")
             terminal.see("\nDone.")
-        [rule] = home.saved["permissions"]["allow"]
-        assert f"a: always (rule {rule})" in terminal.text
+        assert home.saved["permissions"]["allow"] == ["do(one)"]
         assert home.run("Go.").stdout == "Too.\n"
-        assert results(server) == ["did one", "did two"]
+        assert results(server) == ["did one", "did one"]
 
 
 def test_ctrl_c_in_a_question_ends_the_turn(home: Home) -> None:
@@ -715,7 +868,7 @@ def test_ctrl_c_in_a_question_ends_the_turn(home: Home) -> None:
         with open_terminal(home) as terminal:
             terminal.ready()
             terminal.type("Go.\r")
-            terminal.see("allow?")
+            terminal.see("Allow?")
             pressed = time.monotonic()
             terminal.type("\x03")
             terminal.ready()
@@ -734,14 +887,23 @@ def test_nothing_that_is_pasted_or_typed_before_answers_a_question(home: Home) -
             terminal.ready()
             terminal.type("Go.\r")
             terminal.see("\nWait")
-            terminal.type("y\r")
-            terminal.see("allow?")
-            for keys in ("y\r", "\x1b[200~y\r\x1b[201~", "a\ry\r", "x\n\rs\r"):
+            terminal.type("y")
+            terminal.see("Allow?")
+            assert terminal.line == "> y"
+            assert "Ctrl-U empties it" in terminal.text
+            time.sleep(0.5)
+            for keys, typed in {"y": "yy", "\x15y": "y", "\x15ya": "ya"}.items():
                 terminal.type(keys)
-                time.sleep(0.1)
-            terminal.type("enough")
-            terminal.wait(lambda terminal: terminal.line == "allow? enough")
-            assert terminal.text.count("allow?") == 1
+                terminal.see(f"\n> {typed}")
+            terminal.type("\x15")
+            time.sleep(0.5)
+            terminal.type("yes")
+            terminal.wait(lambda terminal: terminal.line == "> yes")
+            terminal.type("\x15")
+            time.sleep(0.5)
+            terminal.type("\x1b[200~y\x1b[201~")
+            terminal.wait(lambda terminal: terminal.line == "> y")
+            assert "Allow?" in terminal.text
         assert results(server) == []
 
 
@@ -751,7 +913,7 @@ def test_nothing_that_is_pasted_or_typed_before_answers_a_question(home: Home) -
 def test_dumb_terminal_has_plain_lines(home: Home) -> None:
     with serving(do("it"), chat_stream("Done."), do("more"), stalled("Once")) as server:
         home.use(server)
-        with open_terminal(home, TERM="dumb") as terminal:
+        with spawn_terminal(home, TERM="dumb") as terminal:
             terminal.ready()
             terminal.type("Go.\n")
             terminal.see("allow?")
@@ -838,12 +1000,12 @@ def test_nothing_that_a_model_tool_or_server_says_steers_the_terminal(home: Home
         with open_terminal(home, columns=250) as terminal:
             terminal.ready()
             terminal.type("Go.\r")
-            terminal.see("allow?")
-            assert f"\nthinking: {SHOWN}\n\n{SHOWN}\n\n* do {SHOWN}\n\nit would" in terminal.text
-            answer(terminal, "n")
+            terminal.see("Allow?")
+            assert f" s: {SHOWN}\n\n{SHOWN}\n\n* do {SHOWN}" in terminal.text
+            answer(terminal, "do", "n")
             terminal.ready()
-            assert f"* show - error: {SHOWN}" in terminal.text
-            assert f"* {SHOWN} - error: " in terminal.text
+            assert f"* show  error: {SHOWN}" in terminal.text
+            assert f"* {SHOWN}  error: " in terminal.text
             assert f" (400): {SHOWN}\n" in terminal.text
             name = SHOWN.partition(" ")[0]
             terminal.send(f"/{name}")

@@ -1,0 +1,294 @@
+"""What a person does at the prompt, and what comes of it. All of it in the drawing thread.
+
+The worker takes what is sent from `sent`; while it works, a message is queued with the session,
+and anything else waits until it is done.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from queue import SimpleQueue
+from time import monotonic
+from typing import Literal, TypeAlias
+
+from attrs import frozen
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.filters import Condition
+
+from hrns.cancel import Cancel
+from hrns.session import Session
+
+from ..images import has_images
+from .completing import completes
+from .forms import CallForm, Dismissed, Form
+from .guard import KeyGuard
+from .pastes import Pastes
+
+__all__ = ["Attachment", "Desk", "Work"]
+
+State: TypeAlias = Literal["starting", "ready", "working", "asking"]
+
+_HINT_S = 3.0
+
+
+@frozen
+class Work:
+    """What the worker does now: a turn of the session, or something else that can be stopped."""
+
+    cancel: Cancel
+    since: float
+    turn: Session | None = None
+
+
+@frozen
+class Attachment:
+    """Text that goes along with the next message, under a name."""
+
+    label: str
+    text: str
+
+
+class Desk:
+    """The state of the prompt.
+
+    Parameters:
+        draft: what is typed for the next message.
+        entry: what is typed into a form.
+    """
+
+    def __init__(self, draft: Buffer, entry: Buffer) -> None:
+        self.draft = draft
+        self.entry = entry
+        self.session: Session | None = None
+        self.form: Form | None = None
+        self.work: Work | None = None
+        self.sent: SimpleQueue[str | Dismissed] = SimpleQueue()
+        self.queued: list[str] = []
+        self.later: deque[str] = deque()
+        self.attached: list[Attachment] = []
+        self.guard = KeyGuard()
+        self.pastes = Pastes()
+        self.ready = False
+        self.changed: Callable[[], object] = lambda: None
+        self.has_form = Condition(lambda: self.form is not None)
+        self.types_answer = Condition(
+            lambda: self.form is not None and not self._form_is_keys(self.form)
+        )
+        self.asks_call = Condition(lambda: self.form is not None and self._form_is_keys(self.form))
+        self.may_complete = Condition(
+            lambda: self.form is None and completes(self.draft.document.text_before_cursor)
+        )
+        self._hint = ""
+        self._hint_until = 0.0
+        self._warned = False
+
+    @staticmethod
+    def _form_is_keys(form: Form) -> bool:
+        return isinstance(form, CallForm) and not form.wants_reason
+
+    @property
+    def state(self) -> State:
+        """What the prompt is good for now."""
+        if self.form is not None:
+            return "asking"
+        if self.ready:
+            return "ready"
+        return "working" if self.work else "starting"
+
+    @property
+    def buffer(self) -> Buffer:
+        """What is typed into now."""
+        return self.entry if self.types_answer() else self.draft
+
+    @property
+    def hint(self) -> str:
+        """What to know for a moment."""
+        return self._hint if monotonic() < self._hint_until else ""
+
+    def tell(self, hint: str) -> None:
+        """Show a hint for a moment."""
+        self._hint, self._hint_until = hint, monotonic() + _HINT_S
+        self.changed()
+
+    # What the worker does, in the drawing thread
+
+    def await_message(self, session: Session) -> None:
+        """The worker is done and wants the next message."""
+        self.session = session
+        self.work = None
+        if self.later:
+            self.sent.put(self.later.popleft())
+        else:
+            self.ready = True
+        self.changed()
+
+    def begin(self, work: Work) -> None:
+        """The worker began with something that can be stopped."""
+        self.ready = False
+        self.work = work
+        self.changed()
+
+    def end(self) -> None:
+        """What was begun is over; what was not delivered of the queue is typed again."""
+        work, self.work = self.work, None
+        self._hint_until = 0.0
+        if work and work.turn:
+            back: list[str] = []
+            while (text := work.turn.unqueue()) is not None:
+                back.insert(0, text)
+            self._type_again("\n".join(back))
+        self.queued.clear()
+        self.changed()
+
+    def delivered(self, text: str) -> None:
+        """A queued message became part of the conversation."""
+        if text in self.queued:
+            self.queued.remove(text)
+        self.changed()
+
+    def ask(self, form: Form) -> None:
+        """Put a form."""
+        self.form = form
+        self.entry.reset()
+        self.changed()
+
+    def dismiss(self, form: Form, error: type[BaseException] = EOFError) -> None:
+        """Take a form away that is not answered yet."""
+        if self.form is form:
+            self.form = None
+            form.dismiss(error)
+            self.changed()
+
+    # What the person does
+
+    def submit(self) -> None:
+        """Enter: answer the form, send the message, or queue it."""
+        if self.types_answer() and self.form is not None:
+            self._enter(self.form)
+            return
+        text = self.pastes.unfold(self.draft.text)
+        if not text.strip():
+            self.draft.reset()
+            return
+        self.draft.append_to_history()
+        self.draft.reset()
+        self._send(self._with_attached(text))
+
+    def _enter(self, form: Form) -> None:
+        typed = self.pastes.unfold(self.entry.text)
+        if form.enter(typed):
+            self.form = None
+        self.entry.reset()
+        self.changed()
+
+    def _with_attached(self, text: str) -> str:
+        if text.startswith(("/", "!")):
+            return text
+        parts = [text, *(each.text for each in self.attached)]
+        self.attached.clear()
+        return "\n\n".join(parts)
+
+    def _send(self, text: str) -> None:
+        turn = self.work.turn if self.work else None
+        if self.ready:
+            self.ready = False
+            self.sent.put(text)
+        elif turn is None or text.startswith(("/", "!")) or has_images(text, turn.context.cwd):
+            self.later.append(text)
+        else:
+            turn.queue(text.strip())
+            self.queued.append(text.strip())
+        self.changed()
+
+    def answer(self, key: str) -> None:
+        """One of the keys of a question about a tool call."""
+        form = self.form
+        if isinstance(form, CallForm) and form.key(key):
+            self.form = None
+        self.changed()
+
+    def escape(self) -> None:
+        """Esc: leave the form, take back what is queued, or interrupt."""
+        form = self.form
+        if isinstance(form, CallForm) and form.wants_reason:
+            form.wants_reason = False
+        elif form is not None:
+            self.dismiss(form)
+        elif self.later:
+            self._type_again(self.later.pop())
+        elif self.queued:
+            self._take_back()
+        elif self.work:
+            self._stop(self.work)
+        elif self.attached:
+            self.attached.pop()
+        self.changed()
+
+    def _take_back(self) -> None:
+        turn = self.work.turn if self.work else None
+        text = turn.unqueue() if turn else None
+        if text is None:
+            self.tell("it is on its way already")
+        else:
+            self.delivered(text)
+            self._type_again(text)
+
+    def _type_again(self, text: str) -> None:
+        typed = self.draft.text
+        if text:
+            self.draft.text = f"{text}\n{typed}" if typed else text
+            self.draft.cursor_position = len(self.draft.text)
+
+    def interrupt(self) -> None:
+        """Ctrl-C: leave the form, interrupt, empty the prompt, and at last leave."""
+        warned, self._warned = self._warned, False
+        if self.form is not None:
+            self.dismiss(self.form, KeyboardInterrupt)
+        elif self.work:
+            self._stop(self.work)
+        elif self.draft.text:
+            self.draft.reset()
+        elif warned and self.hint:
+            self.leave()
+        else:
+            self._warned = True
+            self.tell("Ctrl-C once more leaves, and so does Ctrl-D.")
+        self.changed()
+
+    def _stop(self, work: Work) -> None:
+        work.cancel.set("interrupted")
+        self.tell("interrupting ...")
+
+    def end_of_input(self) -> None:
+        """Ctrl-D on an empty line."""
+        if self.form is not None:
+            self.dismiss(self.form)
+        elif self.ready:
+            self.leave()
+        else:
+            self.tell("The model is at work: Esc interrupts it, then Ctrl-D leaves.")
+
+    def leave(self) -> None:
+        """End: what waits for the person is told that nobody is there any more."""
+        self.later.clear()
+        self.ready = False
+        self.sent.put(Dismissed(EOFError))
+        if self.form is not None:
+            self.dismiss(self.form)
+
+    def cycle_mode(self) -> None:
+        """The next permission mode, from now on."""
+        if self.session is not None:
+            modes = ("ask", "edits", "all", "plan")
+            context = self.session.context
+            context.mode = modes[(modes.index(context.mode) + 1) % len(modes)]  # type: ignore[assignment]
+            self.tell(f"mode {context.mode}: {_MODES[context.mode]}")
+
+
+_MODES = {
+    "ask": "what changes something is asked about",
+    "edits": "files inside the directory may be changed, all else is asked about",
+    "all": "everything is allowed",
+    "plan": "nothing may be changed",
+}

@@ -1,0 +1,146 @@
+"""What the frame consists of, from top to bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from prompt_toolkit.data_structures import Point
+from prompt_toolkit.filters import Condition, is_searching
+from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
+from prompt_toolkit.layout import (
+    AnyContainer,
+    BufferControl,
+    ConditionalContainer,
+    Dimension,
+    FormattedTextControl,
+    HSplit,
+    Layout,
+    Window,
+)
+from prompt_toolkit.layout.processors import (
+    AppendAutoSuggestion,
+    ConditionalProcessor,
+    PasswordProcessor,
+)
+from prompt_toolkit.widgets import SearchToolbar
+
+from hrns.cli.printing import plain
+
+from ..paint import Paint, Style
+from .desk import Desk
+
+__all__ = ["Panels", "build_layout", "fragments"]
+
+_INPUT_ROWS = 6
+_MENU_ROWS = 8
+
+Lines = Callable[[], list[str]]
+
+
+def fragments(lines: list[str]) -> StyleAndTextTuples:
+    """Lines in escape sequences, as prompt_toolkit has them."""
+    return to_formatted_text(ANSI("\n".join(lines)))
+
+
+class Panels:
+    """What each part shows now, as lines in escape sequences."""
+
+    def __init__(self, live: Lines, aside: Lines, form: Lines, status: Lines) -> None:
+        self.live = live
+        self.aside = aside
+        self.form = form
+        self.status = status
+
+
+def build_layout(desk: Desk, panels: Panels, paint: Callable[[], Paint]) -> Layout:
+    """The tail, what is queued, the question, the status line, the prompt, and its menu."""
+    search = SearchToolbar(ignore_case=True)
+    prompt = _input(desk, search)
+    answer = _answer(desk)
+    parts: list[AnyContainer] = [
+        _lines_window(panels.live),
+        _lines_window(panels.aside),
+        _lines_window(panels.form),
+        _lines_window(panels.status),
+        ConditionalContainer(answer, desk.types_answer),
+        ConditionalContainer(prompt, ~desk.types_answer),
+        search,
+        ConditionalContainer(
+            _lines_window(lambda: _menu(desk, paint())),
+            Condition(lambda: desk.draft.complete_state is not None) & ~is_searching,
+        ),
+    ]
+    return Layout(HSplit(parts), focused_element=prompt)
+
+
+def _lines_window(lines: Lines) -> Window:
+    """A window exactly as high as its lines."""
+    shown: list[str] = []
+
+    def height() -> Dimension:
+        shown[:] = lines()
+        return Dimension.exact(len(shown))
+
+    return Window(
+        FormattedTextControl(lambda: fragments(shown), get_cursor_position=lambda: Point(0, 0)),
+        height=height,
+        dont_extend_height=True,
+        always_hide_cursor=True,
+    )
+
+
+def _input(desk: Desk, search: SearchToolbar) -> Window:
+    control = BufferControl(
+        desk.draft,
+        search_buffer_control=search.control,
+        preview_search=True,
+        input_processors=[AppendAutoSuggestion()],
+    )
+    return Window(
+        control,
+        height=lambda: Dimension(min=1, max=_INPUT_ROWS),
+        wrap_lines=True,
+        dont_extend_height=True,
+        get_line_prefix=lambda line, wrapped: "> " if line == wrapped == 0 else "  ",
+    )
+
+
+def _answer(desk: Desk) -> Window:
+    secret = Condition(lambda: desk.form is not None and desk.form.secret)
+    control = BufferControl(
+        desk.entry, input_processors=[ConditionalProcessor(PasswordProcessor(), secret)]
+    )
+
+    def prefix(line: int, wrapped: int) -> str:
+        return plain(desk.form.label) if desk.form and line == wrapped == 0 else "  "
+
+    return Window(
+        control,
+        height=lambda: Dimension(min=1, max=_INPUT_ROWS),
+        wrap_lines=True,
+        dont_extend_height=True,
+        get_line_prefix=prefix,
+    )
+
+
+def _menu(desk: Desk, paint: Paint) -> list[str]:
+    """The completions around the chosen one, each with its help."""
+    state = desk.draft.complete_state
+    if state is None or not state.completions:
+        return []
+    chosen = state.complete_index
+    count = len(state.completions)
+    first = max(0, min((chosen or 0) - _MENU_ROWS // 2, count - _MENU_ROWS))
+    rows = list(enumerate(state.completions))[first : first + _MENU_ROWS]
+    width = max(len(each.display_text) for _, each in rows)
+    return [
+        paint(
+            f"{'>' if number == chosen else ' '} {each.display_text:{width}}", _of(number, chosen)
+        )
+        + paint(f"  {each.display_meta_text}" if each.display_meta_text else "", "dim")
+        for number, each in rows
+    ]
+
+
+def _of(number: int, chosen: int | None) -> Style:
+    return "accent" if number == chosen else ""

@@ -1,0 +1,93 @@
+"""Markdown as lines of a terminal: rendered by rich, stripped of what it pads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from markdown_it import MarkdownIt
+from rich.color import ColorSystem
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import Heading, Markdown
+from rich.segment import Segment
+from rich.style import Style
+from rich.theme import Theme as RichTheme
+
+from hrns.cli.printing import plain
+
+from ..paint import Paint, Theme
+
+__all__ = ["render_markdown"]
+
+_CODE_THEMES: dict[Theme, str] = {"dark": "ansi_dark", "light": "ansi_light"}
+_ACCENTS: dict[Theme, str] = {"dark": "cyan", "light": "blue"}
+
+
+def render_markdown(source: str, width: int, paint: Paint) -> str:
+    """The lines, in escape sequences of colour and weight alone; no blank ones at the ends."""
+    lines = _lines(_parsed(plain(source), paint), max(width, 10), paint)
+    texts = ["".join(_styled(line, colour=paint.colour)) for line in lines]
+    while texts and not texts[-1]:
+        texts.pop()
+    first = next((number for number, text in enumerate(texts) if text), len(texts))
+    return "\n".join(texts[first:])
+
+
+class _LeftHeading(Heading):
+    """A heading where the text begins, as everything else."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        self.text.justify = "left"
+        yield self.text
+
+
+class _Markdown(Markdown):
+    elements = {**Markdown.elements, "heading_open": _LeftHeading}  # noqa: RUF012 - as in rich
+
+
+def _parsed(source: str, paint: Paint) -> Markdown:
+    markdown = _Markdown("", code_theme=_CODE_THEMES[paint.theme], hyperlinks=False)
+    markdown.markup = source
+    markdown.parsed = _parser().parse(source)
+    return markdown
+
+
+@cache
+def _parser() -> MarkdownIt:
+    # HTML is left as text: rich drops it, and `List<int>` with it.
+    return MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
+
+
+def _lines(markdown: Markdown, width: int, paint: Paint) -> list[list[Segment]]:
+    console = _console(paint.theme)
+    return console.render_lines(markdown, console.options.update(width=width), pad=False)
+
+
+@cache
+def _console(theme: Theme) -> Console:
+    accent = _ACCENTS[theme]
+    styles = {
+        "markdown.code": accent,
+        "markdown.code_block": "none",
+        "markdown.h1": "bold underline",
+        "markdown.h2": "bold underline",
+        "markdown.h3": "bold",
+        "markdown.block_quote": "dim",
+        "markdown.link": "bold",
+        "markdown.link_url": f"underline {accent}",
+    }
+    return Console(
+        force_terminal=True, color_system="standard", legacy_windows=False, theme=RichTheme(styles)
+    )
+
+
+def _styled(line: Iterable[Segment], *, colour: bool) -> Iterator[str]:
+    segments = [segment for segment in line if not segment.control]
+    while segments and not segments[-1].text.strip():
+        segments.pop()
+    for number, segment in enumerate(segments):
+        text = segment.text.rstrip() if number == len(segments) - 1 else segment.text
+        style = segment.style or Style.null()
+        yield (style if colour else style.without_color).render(
+            text, color_system=ColorSystem.STANDARD
+        )

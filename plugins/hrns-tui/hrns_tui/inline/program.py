@@ -1,0 +1,238 @@
+"""The rich terminal as a whole: one thread draws and reads keys, the other works."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from threading import Thread, current_thread, main_thread
+from time import monotonic
+from typing import Any, TextIO
+
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import ThreadedCompleter
+from prompt_toolkit.input import create_input
+from prompt_toolkit.input.typeahead import clear_typeahead
+from prompt_toolkit.styles import Style
+
+from hrns.journal import project_folder, sessions_root
+from hrns.session import Launch
+
+from ..paint import Paint, theme_of
+from ..signals import ENDING, handled, let_go
+from .completing import PromptCompleter
+from .desk import Desk
+from .drawing import Frame
+from .history import PrivateHistory
+from .keys import build_keys
+from .layout import Panels, build_layout
+from .live import live_lines
+from .output import terminal_output
+from .prompt import InlinePrompt
+from .screen import InlineScreen
+from .stage import Stage
+from .status import status_text
+
+__all__ = ["Program"]
+
+_BEAT_S = 0.5
+_PATIENCE_S = 3.0
+_TAIL_ROWS = 12
+_SWITCH_S = 0.0005
+"""How long the worker keeps the interpreter: at Python's own 5 ms keys lag behind."""
+
+
+class Program:
+    """A frame, what stands in it, and a worker.
+
+    Parameters:
+        launch: how the program was started.
+        source: the terminal that is read from.
+        out: the terminal that is written to.
+        colour: whether colours may be used.
+    """
+
+    def __init__(self, launch: Launch, source: TextIO, out: TextIO, *, colour: bool) -> None:
+        paint = Paint(theme_of(launch.environ, _wanted_theme(launch)), colour)
+        output = terminal_output(out, launch.environ.get("TERM", ""), colour=colour)
+        self._completer = PromptCompleter()
+        self.desk = Desk(self._draft(launch), Buffer(multiline=False))
+        self.stage = Stage()
+        self.screen = InlineScreen(self.stage, paint, lambda: output.get_size().columns)
+        self.prompt = InlinePrompt(self.desk, self.stage, self.screen)
+        panels = Panels(self._live, self._aside, self._form, self._status)
+        self.frame = Frame(
+            output,
+            input=create_input(source),
+            layout=build_layout(self.desk, panels, lambda: self.screen.paint),
+            key_bindings=build_keys(self.desk, self.screen.show_output),
+            style=Style([]),
+            include_default_pygments_style=False,
+        )
+        self._tail_of: tuple[object, ...] = ()
+        self._tail: list[str] = []
+        self.desk.changed = self._changed
+        self.desk.draft.complete_while_typing = self.desk.may_complete
+        self.frame.key_processor.before_key_press += self._key_pressed
+
+    def run(self, work: Callable[[], int]) -> int:
+        """Run the work in a thread, and draw until it is done; returns what it returns.
+
+        Raises:
+            BaseException: what the work, or the drawing, raised.
+            SystemExit: the program was told to end (SIGTERM, SIGHUP).
+        """
+        self._outcome: int | BaseException = 0
+        self._signalled = 0
+        worker = Thread(target=self._work, args=(work,), daemon=True, name="hrns-worker")
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCH_S)
+        try:
+            with handled(self._told_to_end, ENDING):
+                self._draw(worker)
+        finally:
+            sys.setswitchinterval(before)
+        return self._result()
+
+    def _draw(self, worker: Thread) -> None:
+        try:
+            self.frame.run(pre_run=lambda: self._begin(worker), set_exception_handler=False)
+        except (EOFError, OSError) as error:
+            if isinstance(error, OSError) and error.errno != errno.EIO:
+                raise
+            self._close_down()  # the terminal has gone
+            worker.join(_PATIENCE_S)
+        finally:
+            clear_typeahead(self.frame.input)
+            self.frame.terminal.let_go()
+            self.stage.close()
+
+    def _result(self) -> int:
+        if self._signalled:
+            raise SystemExit(128 + self._signalled)
+        if isinstance(self._outcome, BaseException):
+            raise self._outcome
+        return self._outcome
+
+    def _begin(self, worker: Thread) -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._failed)
+        self.stage.open(self.frame)
+        self.frame.create_background_task(self._beat())
+        worker.start()
+
+    def _work(self, work: Callable[[], int]) -> None:
+        try:
+            self._outcome = work()
+        except BaseException as error:  # noqa: BLE001 - raised again in the main thread
+            self._outcome = error
+        self.stage.call(self._exit)
+
+    def _exit(self) -> None:
+        if current_thread() is main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a late Ctrl-C is no crash
+        if self.frame.is_running and not self.frame.is_done:
+            self.frame.exit(result=0)
+
+    def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """A fault while drawing or in a key ends the program; it is no fault of the turn."""
+        error = context.get("exception")
+        if error is None:
+            loop.default_exception_handler(context)
+        elif self.frame.is_running and not self.frame.is_done:
+            self._close_down()
+            self.frame.exit(exception=error)
+
+    def _told_to_end(self, number: int, _frame: object) -> None:
+        let_go(number)
+        self._signalled = number
+        self.stage.call(self._close_down)
+
+    def _close_down(self) -> None:
+        """End the turn and the prompt; if the worker does not heed it, go without it."""
+        if self.desk.work:
+            self.desk.work.cancel.set("terminated")
+        self.desk.leave()
+        if self.frame.is_running and self.frame.loop is not None:
+            self.frame.loop.call_later(_PATIENCE_S, self._exit)
+
+    async def _beat(self) -> None:
+        """Draw twice a second while time is shown."""
+        shown = ""
+        while True:
+            await asyncio.sleep(_BEAT_S)
+            if self.desk.work or self.desk.hint != shown:
+                self.frame.invalidate()
+            shown = self.desk.hint
+
+    def _changed(self) -> None:
+        self._completer.session = self.desk.session
+        layout, buffer = self.frame.layout, self.desk.buffer
+        if layout.current_buffer is not buffer and not layout.is_searching:
+            layout.focus(buffer)
+        self.frame.invalidate()
+
+    def _key_pressed(self, _: object) -> None:
+        if held := self.desk.guard.pressed():
+            self.desk.draft.insert_text(held)
+
+    def _draft(self, launch: Launch) -> Buffer:
+        folder = project_folder(sessions_root(launch.environ, Path.home()), launch.cwd)
+        return Buffer(
+            multiline=True,
+            history=PrivateHistory(folder / "history"),
+            completer=ThreadedCompleter(self._completer),
+            enable_history_search=False,
+            tempfile_suffix=".md",
+        )
+
+    # What the panels show
+
+    def _size(self) -> tuple[int, int]:
+        size = self.frame.output.get_size()
+        return size.columns, size.rows
+
+    def _live(self) -> list[str]:
+        """The tail, rendered only if it changed: layout asks for it several times."""
+        columns, rows = self._size()
+        live, height = self.stage.live, max(1, min(_TAIL_ROWS, rows - 6))
+        second = int(monotonic()) if live.calls else 0
+        if self._tail_of != (wanted := (live, columns, height, second, self.screen.paint)):
+            self._tail = live_lines(live, columns - 1, height, self.screen.paint)
+            self._tail_of = wanted
+        return self._tail
+
+    def _aside(self) -> list[str]:
+        desk, paint = self.desk, self.screen.paint
+        waiting = [*desk.queued, *desk.later]
+        lines = [paint(f"queued: {_first(text)}  (Esc takes it back)", "dim") for text in waiting]
+        goes = [paint(f"goes along: {each.label}  (Esc drops it)", "dim") for each in desk.attached]
+        return [*lines, *goes][-4:]
+
+    def _form(self) -> list[str]:
+        form = self.desk.form
+        if form is None:
+            return []
+        typed = self.desk.buffer.text
+        return ["", *form.lines(typed, self._size()[1] - 4, self.screen.paint)]
+
+    def _status(self) -> list[str]:
+        desk, paint = self.desk, self.screen.paint
+        if desk.hint:
+            return ["", paint(desk.hint[: self._size()[0] - 1], "warning")]
+        since = desk.work.since if desk.work else None
+        text = status_text(desk.state, since, desk.session, self.screen.meter)
+        return ["", paint(text[: self._size()[0] - 1], "dim")]
+
+
+def _first(text: str) -> str:
+    first, _, more = text.strip().partition("\n")
+    return f"{first[:60]} ..." if more or len(first) > 60 else first
+
+
+def _wanted_theme(launch: Launch) -> object:
+    section = launch.config.document.get("tui")
+    return section.get("theme") if isinstance(section, dict) else None

@@ -1,0 +1,179 @@
+"""The prompt as the worker sees it: it asks, and waits for what the person does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Thread
+from time import monotonic
+from typing import TypeVar
+
+from hrns.cancel import Cancel
+from hrns.cli.printing import plain
+from hrns.permissions import Answer, Question
+from hrns.session import Session
+
+from ..dialogue import PromptDialogue
+from ..questions import describe, kept
+from .desk import Attachment, Desk, Work
+from .errand import check_wanted, run_errand
+from .forms import CallForm, Dismissed, Form, LineForm, PickForm
+from .screen import InlineScreen
+from .stage import Stage
+
+__all__ = ["InlineDialogue", "InlinePrompt", "InlineQuestions"]
+
+T = TypeVar("T")
+
+
+class InlinePrompt:
+    """Reads what is typed below the scrolling text."""
+
+    def __init__(self, desk: Desk, stage: Stage, screen: InlineScreen) -> None:
+        self._desk = desk
+        self._stage = stage
+        self._screen = screen
+        self._warm = False
+
+    def message(self, session: Session) -> str:
+        """What the person sends."""
+        self._stage.call(lambda: self._desk.await_message(session))
+        if not self._warm:
+            self._warm = True
+            Thread(target=_warm_up, daemon=True).start()
+        return _given(self._desk.sent.get())
+
+    def line(self, label: str, *, secret: bool = False) -> str:
+        """One line, which stays to be seen unless it is secret."""
+        form = LineForm(label, secret=secret)
+        self._ask(form)
+        text = _given(form.reply.get())
+        self._screen.say(
+            f"{label}: {'(hidden)' if secret and text else text if not secret else ''}"
+        )
+        return text
+
+    def pick(self, title: str, options: Sequence[tuple[str, str]]) -> str:
+        """One of (value, description)."""
+        form = PickForm(title, options)
+        self._ask(form)
+        return _given(form.reply.get())
+
+    def decide(self, question: Question, described: str, rule: str) -> Answer:
+        """The answer to a question about a tool call."""
+        form = CallForm(described, rule)
+        self._ask(form)
+        with question.cancel.waker(lambda: self._stage.call(lambda: self._desk.dismiss(form))):
+            return _given(form.reply.get())
+
+    def _ask(self, form: Form) -> None:
+        self._stage.call(lambda: self._desk.ask(form))
+
+    @contextmanager
+    def working(self, session: Session | None = None) -> Iterator[Cancel]:
+        """Inside the block Esc and Ctrl-C set the flag, and messages are queued."""
+        cancel = Cancel()
+        work = Work(cancel, monotonic(), session)
+        self._stage.call(lambda: self._desk.begin(work))
+        try:
+            yield cancel
+        finally:
+            self._stage.call(self._desk.end)
+
+    def interruptible(self, run: Callable[[], object]) -> None:
+        """Run a command; Ctrl-C leaves it behind."""
+        with self.working() as cancel:
+            run_errand(run, cancel)
+
+    def attach(self, label: str, text: str) -> None:
+        """Have text go along with the next message."""
+        self._stage.call(lambda: self._desk.attached.append(Attachment(label, text)))
+
+    def delivered(self, text: str) -> None:
+        """A queued message is part of the conversation now."""
+        self._stage.call(lambda: self._desk.delivered(text))
+
+    def edit(self) -> None:
+        """Open the next message in an editor."""
+        self._stage.call(self._desk.draft.open_in_editor)
+
+
+class InlineDialogue(PromptDialogue):
+    """Tells and asks for commands, as long as anybody waits for them."""
+
+    def __init__(self, screen: InlineScreen, prompt: InlinePrompt) -> None:
+        super().__init__(screen, prompt)
+        self._inline = prompt
+
+    def say(self, text: str) -> None:
+        """Show plain text."""
+        check_wanted()
+        super().say(text)
+
+    def error(self, text: str) -> None:
+        """Show that something went wrong, and what to try."""
+        check_wanted()
+        super().error(text)
+
+    def ask(self, prompt: str, *, default: str = "", secret: bool = False) -> str | None:
+        """Ask for a line of text."""
+        check_wanted()
+        return super().ask(prompt, default=default, secret=secret)
+
+    def pick(self, title: str, options: Sequence[tuple[str, str]]) -> str | None:
+        """Let the person choose, searching."""
+        check_wanted()
+        try:
+            return self._inline.pick(title, options)
+        except (EOFError, KeyboardInterrupt):
+            return None
+
+
+class InlineQuestions:
+    """Asks whether a call may run. Esc and Ctrl-D are a no; Ctrl-C is a no that ends the turn."""
+
+    def __init__(
+        self, screen: InlineScreen, prompt: InlinePrompt, save: Callable[[str], object]
+    ) -> None:
+        self._screen = screen
+        self._prompt = prompt
+        self._save = save
+
+    def __call__(self, question: Question) -> Answer:
+        """The person's answer."""
+        rule = question.verdict.rule or question.tool.name
+        described = self._described(question)
+        try:
+            answer = self._prompt.decide(question, described, rule)
+        except EOFError:
+            return Answer("no")
+        except KeyboardInterrupt:
+            question.cancel.set()
+            return Answer("no")
+        return kept(answer, self._save, self._screen.error)
+
+    def _described(self, question: Question) -> str:
+        """What would be done: whole above the prompt if it is long, its head in the question."""
+        title, *lines = plain("\n".join(describe(question, titled=True))).split("\n")
+        paint = self._screen.paint
+        described = (
+            "\n".join([paint(title, "bold"), paint.diff(lines)]) if lines else paint(title, "bold")
+        )
+        if described.count("\n") > _ROWS:
+            self._screen.say_styled(described)
+            return "\n".join(described.split("\n")[:_ROWS])
+        return described
+
+
+_ROWS = 14
+
+
+def _given(reply: T | Dismissed) -> T:
+    if isinstance(reply, Dismissed):
+        raise reply.error
+    return reply
+
+
+def _warm_up() -> None:
+    """Import what the first answer needs, while the person types."""
+    from . import markdown  # noqa: F401

@@ -1,0 +1,77 @@
+"""The status line: what is going on, with what, and what it took."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import monotonic
+
+from hrns.messages import Usage
+from hrns.session import Session
+
+__all__ = ["CONTEXT_WINDOWS", "Meter", "status_text"]
+
+CONTEXT_WINDOWS = "hrns_tui.context_windows"
+"""Where the context windows of the models that were listed are kept: by their names."""
+
+
+class Meter:
+    """Counts the tokens of a session."""
+
+    def __init__(self) -> None:
+        self.last = Usage()
+        self.total = Usage()
+
+    def count(self, usage: Usage) -> None:
+        """Count one request."""
+        self.last = usage
+        self.total += usage
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.__init__()  # type: ignore[misc]
+
+
+def status_text(state: str, since: float | None, session: Session | None, meter: Meter) -> str:
+    """The line, the most important first: what a narrow terminal has no room for, it cuts off."""
+    head = f"{state} {monotonic() - since:.0f} s" if since is not None else state
+    if session is None:
+        return head
+    parts = [
+        head,
+        f"{session.model} ({session.entry.name})",
+        session.agent.name,
+        f"mode {session.context.mode}",
+        *_tokens(session, meter),
+        _short(session.context.cwd),
+    ]
+    return " · ".join(parts)
+
+
+def _tokens(session: Session, meter: Meter) -> list[str]:
+    used = meter.last.input + meter.last.output
+    if not used:
+        return []
+    window = context_window(session)
+    context = f"{_count(used)}/{_count(window)} {100 * used // window}%" if window else _count(used)
+    spent = f"{_count(meter.total.input)} in {_count(meter.total.output)} out"
+    return [f"context {context}", spent]
+
+
+def context_window(session: Session) -> int:
+    """How many tokens the model takes, or 0 if that is not known."""
+    said = session.entry.models.get(session.model)
+    listed: dict[str, int] = session.context.state.get(CONTEXT_WINDOWS, {})
+    return (said.context_window if said else None) or listed.get(session.model, 0)
+
+
+def _count(tokens: int) -> str:
+    if tokens < 1000:
+        return str(tokens)
+    return f"{tokens / 1000:.1f}k" if tokens < 100_000 else f"{tokens // 1000}k"
+
+
+def _short(path: Path) -> str:
+    home = Path.home()
+    return (
+        f"~/{path.relative_to(home)}" if path.is_relative_to(home) and path != home else str(path)
+    )
