@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 from .cancel import Cancel
 from .config import ENVIRONMENT_PROVIDERS, Config, ProviderConfig
-from .errors import Unreachable
+from .errors import Unreachable, in_words
 from .messages import UserMessage
-from .plugins import Plugins
+from .plugins import Owned, Plugins
 from .providers.base import ModelOptions, ModelRequest, Provider
 from .providers.endpoints import guess_api
 from .records import ProviderKind
@@ -46,8 +46,16 @@ def entry_for(name: str, config: Config, environ: Mapping[str, str]) -> Provider
 def api_of(url: str, plugins: Plugins) -> str:
     """The protocol that is most likely spoken at a URL; the word of a plugin comes first."""
     kinds = plugins.collect("hrns_providers", ProviderKind)
-    recognised = (each.record.api for each in kinds if each.record.recognises(url))
+    recognised = (each.record.api for each in kinds if _recognises(each, url, plugins))
     return next(recognised, None) or guess_api(url)
+
+
+def _recognises(kind: Owned[ProviderKind], url: str, plugins: Plugins) -> bool:
+    try:
+        return bool(kind.record.recognises(url))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a guest's code, and it is named
+        plugins.warn(f"plugin {kind.plugin} cannot tell whose URL this is: {in_words(error)}")
+        return False
 
 
 def name_for(url: str, taken: Iterable[str]) -> str:

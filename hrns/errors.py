@@ -71,6 +71,7 @@ __all__ = [
     "ToolsRefused",
     "Unreachable",
     "UsageError",
+    "in_words",
 ]
 
 
@@ -392,3 +393,15 @@ class Cancelled(HrnsError):
     """Somebody stopped the run; the message says why (`interrupted`, `time limit`)."""
 
     code = "cancelled"
+
+
+def in_words(error: BaseException) -> str:
+    """What an exception of anybody's says: its type and its message, on whatever it takes.
+
+    A guest's exception may raise when it is asked for its message.
+    """
+    name = type(error).__name__
+    try:
+        return f"{name}: {error}"
+    except Exception:  # noqa: BLE001 - it is being told already that something failed
+        return name

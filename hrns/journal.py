@@ -345,7 +345,8 @@ def tell(branch: Sequence[Entry]) -> Story:
                 if (result := read_result_of(entry)) is not None:
                     results[result.call_id] = result
             case "switch":
-                facts.update({k: v for k, v in entry.data.items() if k in facts and v})
+                said = {k: v for k, v in entry.data.items() if isinstance(v, str) and v}
+                facts.update({k: v for k, v in said.items() if k in facts})
     interrupted = _answer_pending(messages, results)
     leaf = branch[-1].id if branch else ""
     return Story(tuple(messages), interrupted, **facts, leaf=leaf)
@@ -416,9 +417,9 @@ def _title(lines: Iterable[bytes]) -> str:
         entry = _parsed(line)
         message = entry.get("message") if entry else None
         if isinstance(message, dict) and message.get("role") == "user":
-            texts = [
-                part.get("text") for part in message.get("parts", []) if isinstance(part, dict)
-            ]
+            parts = message.get("parts")
+            told = parts if isinstance(parts, list) else []
+            texts = [part.get("text") for part in told if isinstance(part, dict)]
             return " ".join(" ".join(text for text in texts if isinstance(text, str)).split())[:200]
     return ""
 

@@ -24,9 +24,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from attrs import evolve, frozen
+from attrs import Attribute, evolve, field, frozen
 
 from .cancel import Cancel
 from .chunks import (
@@ -45,7 +45,15 @@ from .chunks import (
     UsageChunk,
 )
 from .context import SessionContext, ToolContext
-from .errors import ArgumentFault, BrokenStream, Cancelled, HrnsError, ProviderError, UsageError
+from .errors import (
+    ArgumentFault,
+    BrokenStream,
+    Cancelled,
+    HrnsError,
+    ProviderError,
+    UsageError,
+    in_words,
+)
 from .messages import (
     AssistantMessage,
     Diff,
@@ -61,6 +69,7 @@ from .messages import (
     Usage,
     UserMessage,
 )
+from .misuse import callables_of, is_provider, messages_of, of_kind, shown, wrong_field
 from .nearest import nearest
 from .permissions import Answer, Ask, Policy, Prepared, Question, Verdict, judge
 from .providers.base import ModelOptions, ModelRequest, Provider, ProviderNotice, ToolSpec
@@ -78,7 +87,19 @@ CANCEL_GRACE_S = 0.6
 RESULT_LIMIT = 200_000
 """Characters of one result that the model gets; the middle of a longer one is left out."""
 
+OUTPUT_AHEAD = 256
+"""Pieces of output that tools may be ahead of who iterates the run; then they wait."""
+
+_OUTPUT_POLL_S = 0.002
 _POLL_S = 1.0  # Windows does not interrupt a wait for a queue
+
+
+def _amount(_limits: Limits, field: Attribute[Any], value: Any) -> None:
+    least = 1 if field.name == "parallel" else 0
+    if value is None and field.default is None:
+        return
+    if not isinstance(value, int | float) or not value >= least:  # NaN is not
+        raise UsageError(f"the limit {field.name} must be a number from {least} up, not {value!r}")
 
 
 @frozen
@@ -94,11 +115,11 @@ class Limits:
         parallel: tool calls that run side by side.
     """
 
-    turns: int | None = None
-    seconds: float | None = None
-    tokens: int | None = None
-    repeats: int = 5
-    parallel: int = 8
+    turns: int | None = field(default=None, validator=_amount)
+    seconds: float | None = field(default=None, validator=_amount)
+    tokens: int | None = field(default=None, validator=_amount)
+    repeats: int = field(default=5, validator=_amount)
+    parallel: int = field(default=8, validator=_amount)
 
 
 @frozen(eq=False)
@@ -111,7 +132,7 @@ class _Ready:
     prepared: Prepared
 
 
-_Event: TypeAlias = tuple[Literal["output", "done", "wake"], str, object]
+_Event: TypeAlias = tuple[Literal["output", "done", "wake"], ToolCall | None, object]
 
 
 class _Run:
@@ -141,6 +162,11 @@ class _Run:
         self._unsent.clear()
         return self.sent
 
+    def is_running(self, call: ToolCall) -> bool:
+        """Whether this very call runs: its id may have come before, from a thread that lives."""
+        ready = self.running.get(call.id)
+        return ready is not None and ready.call is call
+
     def brought_something_new(self, call: ToolCall, result: ToolResult) -> bool:
         fingerprint = hash((call.name, call.arguments, result.content))
         new = fingerprint not in self.seen
@@ -167,6 +193,9 @@ class Loop:
             in the middle is asked for again; False where it is printed as it comes.
         context: what tools are told about the session.
         redact: takes secrets out of everything that a tool gives.
+
+    Raises:
+        UsageError: one of these is not what it should be.
     """
 
     def __init__(
@@ -186,20 +215,28 @@ class Loop:
         context: SessionContext | None = None,
         redact: Callable[[str], str] | None = None,
     ) -> None:
+        if not is_provider(provider):
+            raise UsageError(
+                f"{shown(provider)} is no provider",
+                hint="It needs api, endpoint and reply(); see hrns.providers.base.Provider.",
+            )
         self.provider = provider
         self.tools = named(tools)
-        self.model = model
-        self.options = options or ModelOptions()
-        self.limits = limits or Limits()
+        self.model = of_kind(str, "model", model)
+        self.options = of_kind(ModelOptions, "options", options or ModelOptions())
+        self.limits = of_kind(Limits, "limits", limits or Limits())
         self.messages: tuple[Message, ...] = ()
-        self._policies = policies
-        self._ask = ask
-        self._request_editors = list(request_editors)
-        self._tool_wrappers = tool_wrappers
-        self._retry = retry or RetryPolicy()
+        self._policies: tuple[Policy, ...] = callables_of("policies", policies)
+        self._ask: Ask | None = next(iter(callables_of("ask", [ask] if ask else [])), None)
+        self._request_editors: list[RequestEditor] = [
+            *callables_of("request_editors", request_editors)
+        ]
+        self._tool_wrappers: tuple[ToolWrapper, ...] = callables_of("tool_wrappers", tool_wrappers)
+        self._retry = of_kind(RetryPolicy, "retry", retry or RetryPolicy())
         self._take_back = take_back
-        self._context = context or SessionContext()
+        self._context = of_kind(SessionContext, "context", context or SessionContext())
         self._redact = redact
+        self._at_work = False
         self._specs: tuple[ToolSpec, ...] = tuple(tool.spec for tool in self.tools.values())
         self._queued: deque[tuple[str, str]] = deque()
         self._cancel = Cancel()
@@ -218,13 +255,21 @@ class Loop:
             cancel: a flag of the caller's that ends the run as `self.cancel` does.
 
         Raises:
-            UsageError: there is no message to answer.
+            UsageError: there is no message to answer, or an earlier run goes on still.
         """
-        given = tuple(messages)
-        if not given:
-            raise UsageError("there is no message to answer", hint="Give at least a UserMessage.")
+        given = messages_of(messages)
+        model = of_kind(str, "model", model) or self.model
+        outer = of_kind(Cancel, "cancel", Cancel() if cancel is None else cancel)
+        self._refuse_a_second_run()
         self._cancel = Cancel()
-        return self._run(_Run(given, model or self.model, self._cancel), cancel or Cancel())
+        return self._run(_Run(given, model, self._cancel), outer)
+
+    def _refuse_a_second_run(self) -> None:
+        if self._at_work:
+            raise UsageError(
+                "this loop is at work: it does one run at a time",
+                hint="End or close() that run first, or make another Loop.",
+            )
 
     def cancel(self, reason: str = "interrupted") -> None:
         """End the run that goes on now; callable from any thread or signal handler."""
@@ -248,7 +293,9 @@ class Loop:
     # The turns
 
     def _run(self, run: _Run, outer: Cancel) -> Generator[Chunk, None, None]:
-        self._context.cancel = run.cancel
+        self._refuse_a_second_run()  # both may have been made before one of them began
+        self._at_work = True
+        self._cancel = self._context.cancel = run.cancel
         try:
             with (
                 outer.waker(lambda: run.cancel.set(outer.reason)),
@@ -258,6 +305,7 @@ class Loop:
         finally:
             run.cancel.set("the run is over")  # whoever still runs for it is told
             self.messages = tuple(run.transcript)
+            self._at_work = False
         yield end
 
     def _turns(self, run: _Run) -> Generator[Chunk, None, EndChunk]:
@@ -334,7 +382,7 @@ class Loop:
                 fault = error
             except HrnsError as error:
                 return (yield from _failed(error))
-            except Exception as error:  # noqa: BLE001 - a provider is a guest, and is named
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - a guest, and it is named
                 name = type(self.provider).__name__
                 return (yield from _failed(_guest_error(f"the provider {name}", error)))
             wait = delay_s(self._retry, attempt, fault) if fault.retryable else None
@@ -354,9 +402,9 @@ class Loop:
             try:
                 edited = edit(request)
                 if not isinstance(edited, ModelRequest):
-                    raise TypeError(f"returned {edited!r} instead of a ModelRequest")
+                    raise TypeError(f"returned {shown(edited)} instead of a ModelRequest")
                 request = edited
-            except Exception as error:  # noqa: BLE001 - a guest's code; it is named and dropped
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - a guest; named and dropped
                 self._request_editors.remove(edit)
                 fault = _guest_error(f"the request editor {_name(edit)}", error)
                 yield NoticeChunk(f"{fault.message}; it is not used any more")
@@ -397,7 +445,7 @@ class Loop:
         """Run the calls; appends exactly one result each, in call order, whatever happens."""
         run.results = {}
         try:
-            with run.cancel.waker(partial(run.events.put, ("wake", "", None))):
+            with run.cancel.waker(partial(run.events.put, ("wake", None, None))):
                 for call in calls:
                     yield from self._start(run, call, cut_off=cut_off)
                 yield from self._drain(run, below=1)
@@ -445,7 +493,7 @@ class Loop:
         except ArgumentFault as fault:
             why = "the arguments were cut off at the end of the reply: " if cut_off else ""
             return ToolResult(f"ERROR: {why}{fault}", status="error")
-        except Exception as error:  # noqa: BLE001 - a guest's code, and the tool is named
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a guest, and it is named
             return _tool_failed(call.name, error)
 
     def _prepared(
@@ -456,13 +504,20 @@ class Loop:
             return _Ready(call, tool, arguments, Prepared())
         context = self._tool_context(run, call)
         prepared = self._aside(run, call, partial(tool.prepare, arguments, context))
-        if isinstance(prepared, Prepared):
-            return _Ready(call, tool, arguments, prepared)
-        return to_result(prepared)
+        if not isinstance(prepared, Prepared):
+            return to_result(prepared)
+        if name := wrong_field(prepared):
+            wrong = TypeError(f"its {name} is {shown(getattr(prepared, name))}")
+            return _tool_failed(f"{call.name}: what it prepared cannot be used", wrong)
+        return _Ready(call, tool, arguments, prepared)
 
     def _tool_context(self, run: _Run, call: ToolCall) -> ToolContext:
         def output(text: str) -> None:
-            run.events.put(("output", call.id, text))
+            while run.events.qsize() >= OUTPUT_AHEAD:
+                if run.cancel.is_set():
+                    return  # nobody may be there to take it
+                time.sleep(_OUTPUT_POLL_S)
+            run.events.put(("output", call, to_result(text).text))
 
         return ToolContext(call.id, self._context, run.cancel, output)
 
@@ -492,17 +547,20 @@ class Loop:
         answer = self._put(run, self._ask, ready, verdict)
         if run.cancel.is_set():
             return unanswered(ready.call)
-        if answer.kind == "no":
-            return _denial(answer.reason or "the user said no")
-        return None
+        if answer.kind in ("once", "session", "always"):
+            return None
+        return _denial(answer.reason or "the user said no")
 
     @staticmethod
     def _put(run: _Run, ask: Ask, ready: _Ready, verdict: Verdict) -> Answer:
         question = Question(ready.call, ready.tool, ready.prepared, verdict, run.cancel)
         try:
-            return ask(question)
-        except Exception as error:  # noqa: BLE001 - a question that fails is not answered yes
-            return Answer("no", reason=f"the question failed: {type(error).__name__}: {error}")
+            answer = ask(question)
+            if not isinstance(answer, Answer):
+                raise TypeError(f"{shown(answer)} is no Answer")
+            return answer
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - what fails is not answered yes
+            return Answer("no", reason=f"the question failed: {in_words(error)}")
 
     def _execute(self, run: _Run, ready: _Ready) -> ToolResult:
         context = self._tool_context(run, ready.call)
@@ -522,7 +580,7 @@ class Loop:
                 result = unanswered(call)
             except BaseException as error:  # noqa: BLE001 - SystemExit in a tool is a tool's fault
                 result = _tool_failed(call.name, error)
-            run.events.put(("done", call.id, result))
+            run.events.put(("done", call, result))
 
         threading.Thread(target=target, name=f"hrns tool {call.name}", daemon=True).start()
 
@@ -536,14 +594,19 @@ class Loop:
             if event is None:
                 yield from self._leave_behind(run)
                 return
-            kind, call_id, value = event
-            if call_id not in run.running:
+            kind, call, value = event
+            # By identity: a thread that outlives its call may still talk when its id comes again.
+            if (
+                call is None
+                or (ready := run.running.get(call.id)) is None
+                or ready.call is not call
+            ):
                 continue
             if kind == "output":
-                yield ToolOutputChunk(call_id, self._clean(str(value)))
+                yield ToolOutputChunk(call.id, self._clean(str(value)))
             elif kind == "done":
-                ready = run.running.pop(call_id)
-                yield self._finish(run, ready.call, to_result(value))
+                del run.running[call.id]
+                yield self._finish(run, call, to_result(value))
 
     def _leave_behind(self, run: _Run) -> Generator[Chunk, None, None]:
         for ready in tuple(run.running.values()):
@@ -595,11 +658,13 @@ class Loop:
 
 def _event(events: SimpleQueue[_Event], deadline: float | None) -> _Event | None:
     """The next event, or None at the deadline (in seconds of the monotonic clock)."""
+    if deadline is not None and time.monotonic() > deadline:
+        return None  # also where there are more: a tool may never stop to talk
     if deadline is None:
         try:
             return events.get(timeout=_POLL_S if sys.platform == "win32" else None)
         except Empty:
-            return ("wake", "", None)
+            return ("wake", None, None)
     try:
         return events.get(timeout=max(0.0, deadline - time.monotonic()))
     except Empty:
@@ -622,7 +687,7 @@ def _clock(seconds: float | None, cancel: Cancel) -> Iterator[None]:
         yield
         return
     reason = f"the limit of {seconds:g} seconds is reached"
-    timer = threading.Timer(seconds, cancel.set, (reason,))
+    timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), cancel.set, (reason,))
     timer.daemon = True
     timer.start()
     try:
@@ -653,13 +718,13 @@ def _failed(error: HrnsError) -> Generator[Chunk, None, EndChunk]:
     return EndChunk("error", error.code)
 
 
-def _guest_error(who: str, error: Exception) -> HrnsError:
-    return HrnsError(f"{who} failed: {type(error).__name__}: {error}")
+def _guest_error(who: str, error: BaseException) -> HrnsError:
+    return HrnsError(f"{who} failed: {in_words(error)}")
 
 
 def _tool_failed(name: str, error: BaseException) -> ToolResult:
     """The result of a tool that raised: what a `HrnsError` says, else also its type."""
-    what = str(error) if isinstance(error, HrnsError) else f"{type(error).__name__}: {error}"
+    what = str(error) if isinstance(error, HrnsError) else in_words(error)
     return ToolResult(f"ERROR: {name}: {what}", status="error")
 
 

@@ -15,6 +15,7 @@ import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
+from itertools import islice
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import pluggy
@@ -22,7 +23,9 @@ from attrs import evolve, frozen
 
 from . import hookspecs
 from ._version import __version__
-from .errors import PluginError
+from .errors import PluginError, in_words
+from .markers import hookimpl
+from .misuse import shown, wrong_field
 from .nearest import nearest
 
 __all__ = [
@@ -35,11 +38,11 @@ __all__ = [
     "load_plugins",
 ]
 
-hookimpl = pluggy.HookimplMarker("hrns")
-"""Marks a function of a plugin as the implementation of the hook of its name."""
-
 BUNDLED = ("hrns", "hrns-tools-fs", "hrns-skills", "hrns-tui")
 """The distributions of this repository, in the order in which their plugins are asked."""
+
+MOST_RECORDS = 10_000
+"""What one implementation of a hook may give; a generator that never ends is cut off here."""
 
 State: TypeAlias = Literal["loaded", "disabled", "failed"]
 T = TypeVar("T")
@@ -119,7 +122,7 @@ class Plugins:
             return
         try:
             self._manager.register(plugin, name=name)
-        except (pluggy.PluginValidationError, ValueError) as error:
+        except Exception as error:  # noqa: BLE001 - pluggy looks into a guest, which may do anything
             if self._manager.get_plugin(name) is not None:
                 self._manager.unregister(name=name)
             self._fail(info, _describe_misfit(error))
@@ -141,7 +144,7 @@ class Plugins:
             plugin = entry_point.load()
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a guest's import may do anything
             info = PluginInfo(entry_point.name, *source)
-            self._fail(info, f"cannot be imported: {type(error).__name__}: {error}", error)
+            self._fail(info, f"cannot be imported: {in_words(error)}", error)
             return
         load_ms = (time.perf_counter() - started) * 1000
         self.register(
@@ -162,7 +165,8 @@ class Plugins:
         return [
             Owned(record, info)
             for info, record in self._records(hook, arguments)
-            if isinstance(record, kind) or self._misfit(hook, info, record, kind.__name__)
+            if (isinstance(record, kind) and not wrong_field(record))
+            or self._misfit(hook, info, record, _misfit_of(record, kind))
         ]
 
     def collect_callables(
@@ -172,7 +176,7 @@ class Plugins:
         return [
             Owned(record, info)
             for info, record in self._records(hook, arguments)
-            if callable(record) or self._misfit(hook, info, record, "callable")
+            if callable(record) or self._misfit(hook, info, record, "no callable")
         ]
 
     def failed(self, hook: str) -> list[PluginInfo]:
@@ -217,11 +221,11 @@ class Plugins:
             return _as_list(given)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a guest's code; only its own is lost
             self._raised.append((info, hook))
-            self._warn(info, f"{type(error).__name__}: {error}", hook=hook, cause=error)
+            self._warn(info, in_words(error), hook=hook, cause=error)
             return []
 
-    def _misfit(self, hook: str, info: PluginInfo, record: object, wanted: str) -> Literal[False]:
-        self._warn(info, f"gave {record!r}, which is no {wanted}", hook=hook)
+    def _misfit(self, hook: str, info: PluginInfo, record: object, what: str) -> Literal[False]:
+        self._warn(info, f"gave {shown(record)}, which is {what}", hook=hook)
         return False
 
     def _hooks_of(self, plugin: object) -> list[str]:
@@ -275,12 +279,27 @@ def first_owners(
     return list(first.values())
 
 
+def _misfit_of(record: object, kind: type) -> str:
+    if not isinstance(record, kind):
+        return f"no {kind.__name__}"
+    name = wrong_field(record)
+    return f"no {kind.__name__} to use: its {name} is {shown(getattr(record, name))}"
+
+
 def _as_list(given: object) -> list[object]:
+    """What a hook gave, as a list.
+
+    Raises:
+        ValueError: it does not come to an end.
+    """
     if given is None:
         return []
-    if isinstance(given, list | tuple | set | frozenset) or inspect.isgenerator(given):
-        return list(given)
-    return [given]
+    if not (isinstance(given, list | tuple | set | frozenset) or inspect.isgenerator(given)):
+        return [given]
+    records = list(islice(given, MOST_RECORDS + 1))
+    if len(records) > MOST_RECORDS:
+        raise ValueError(f"it gives more than {MOST_RECORDS} records")
+    return records
 
 
 def _names(text: str) -> set[str]:
@@ -299,7 +318,8 @@ def _hook_names() -> list[str]:
 
 def _describe_misfit(error: Exception) -> str:
     """What does not fit, on one line: pluggy's words run over several."""
-    return "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
+    text = str(error) if isinstance(error, pluggy.PluginValidationError) else in_words(error)
+    return "; ".join(line.strip() for line in text.splitlines() if line.strip())
 
 
 def _core() -> object:

@@ -21,6 +21,7 @@ from .config import (
     looks_secret,
     resolve_reference,
 )
+from .config.values import secrets_in_url
 from .errors import ConfigError
 
 __all__ = ["REDACTED", "Redactor", "redactor_for"]
@@ -35,7 +36,6 @@ _PLACEHOLDERS = frozenset(
     {"no-key-required", "sk-no-key-required", "not-needed", "lm-studio", "placeholder", "anything"}
 )
 _SAME_IN_URLS = re.compile(r"[\w.~-]*", re.ASCII)
-_PASSWORD_IN_URL = re.compile(r"//[^/@\s:]*:([^/@\s]+)@")
 
 
 def _spellings(secrets: Iterable[str]) -> tuple[str, ...]:
@@ -122,7 +122,7 @@ _WITH_KEY = tuple(one for one in ENVIRONMENT_PROVIDERS if one.api != "ollama")
 
 def _provider_secrets(provider: ProviderConfig, environ: Mapping[str, str]) -> Iterator[str]:
     yield _resolved(provider.key, environ)
-    yield from _PASSWORD_IN_URL.findall(provider.url)
+    yield from secrets_in_url(provider.url)
     for fields in (provider.headers, provider.options, provider.extra):
         yield from _secrets_in(fields, environ)
     for model in provider.models.values():

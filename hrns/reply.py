@@ -9,6 +9,7 @@ any time, so an interrupted reply can be kept as far as it was shown.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import get_args
 
 from .chunks import MessageChunk, ReasoningChunk
 from .messages import (
@@ -79,14 +80,14 @@ class Fold:
             return self._add_text(delta)  # type: ignore[arg-type]  # `kind` says so
         if kind is PartStart:
             self._start(delta)  # type: ignore[arg-type]
+        elif not _is_sound(delta):
+            raise TypeError(f"{delta!r:.200} is no delta")
         elif kind is PartNative:
             self._part(delta.index, "opaque").native = delta.native  # type: ignore[union-attr]
         elif kind is Usage:
             self.usage = delta  # type: ignore[assignment]
         elif kind is Finish:
             self.stop = delta.reason  # type: ignore[union-attr]
-        elif kind is not ProviderNotice:
-            raise TypeError(f"{delta!r} is no delta")
         return None
 
     def _part(self, index: int, kind: PartKind) -> _Growing:
@@ -96,6 +97,8 @@ class Fold:
         return part
 
     def _start(self, start: PartStart) -> None:
+        if not all(isinstance(word, str) for word in (start.id, start.name)):
+            raise TypeError(f"{start!r:.200} is no delta")
         part = self._part(start.index, start.kind)
         part.id = start.id or part.id
         part.name = start.name or part.name
@@ -138,6 +141,21 @@ class Fold:
         if not any(isinstance(part, Text) and part.text.strip() for part in parts):
             return None
         return AssistantMessage(parts, self._origin, "interrupted", self.usage)
+
+
+def _is_sound(delta: Delta) -> bool:
+    """Whether a delta other than text has the values that it should: a guest may have made it."""
+    match delta:
+        case PartNative(_, native):
+            return isinstance(native, str)
+        case Usage(a, b, c, d, e):
+            return all(isinstance(count, int) for count in (a, b, c, d, e))
+        case Finish(reason):
+            return reason in get_args(Stop)
+        case ProviderNotice(text):
+            return isinstance(text, str)
+        case _:
+            return False
 
 
 def fold(deltas: Iterable[Delta], origin: Origin | None = None) -> AssistantMessage:

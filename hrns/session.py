@@ -19,9 +19,9 @@ from attrs import evolve, field, frozen
 from .agents import DEFAULT_AGENT, Agent
 from .cancel import Cancel
 from .chunks import Chunk, NoticeChunk
-from .config import Config, ProviderConfig, choose_provider, find_provider
+from .config import Config, ProviderConfig, choose_provider, find_provider, home_directory
 from .context import Mode, SessionContext
-from .errors import ConfigError, SessionError, UsageError
+from .errors import ConfigError, HrnsError, SessionError, UsageError, in_words
 from .journal import (
     Journal,
     Record,
@@ -33,6 +33,7 @@ from .journal import (
 )
 from .loop import Limits, Loop
 from .messages import Text, ToolCall, UserMessage
+from .misuse import is_provider, shown
 from .nearest import nearest
 from .permissions import (
     Answer,
@@ -107,7 +108,8 @@ def build_provider(plugins: Plugins, entry: ProviderConfig, environ: Mapping[str
     """The provider that an entry of the configuration stands for.
 
     Raises:
-        ConfigError: no plugin brings its `api`, or the entry does not do for it.
+        ConfigError: no plugin brings its `api`, or the entry does not do for it; a factory that
+            fails is told with its plugin.
     """
     kinds = first_owners(
         plugins,
@@ -115,14 +117,30 @@ def build_provider(plugins: Plugins, entry: ProviderConfig, environ: Mapping[str
         plugins.collect("hrns_providers", ProviderKind),
         lambda kind: kind.api,
     )
-    by_api = {each.record.api: each.record for each in kinds}
+    by_api = {each.record.api: each for each in kinds}
     if entry.api not in by_api:
         raise ConfigError(
             f"provider {entry.name!r} speaks {entry.api!r}, which nothing here does",
             hint=f"Known are: {', '.join(sorted(by_api))}.",
         )
     secret = evolve(entry, key=entry.resolved_key(environ), headers=entry.resolved_headers(environ))
-    return by_api[entry.api].build(secret)
+    return _built(by_api[entry.api], secret)
+
+
+def _built(owned: Owned[ProviderKind], entry: ProviderConfig) -> Provider:
+    who = f"plugin {owned.plugin}"
+    try:
+        provider = owned.record.build(entry)
+    except HrnsError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ConfigError(
+            f"{who} cannot make the provider {entry.name!r}: {in_words(error)}",
+            hint="Look at its entry in the configuration, or update the plugin.",
+        ) from error
+    if not is_provider(provider):
+        raise ConfigError(f"{who} gave {shown(provider)} as the provider {entry.name!r}")
+    return provider
 
 
 def choose_agent(agents: Sequence[Agent], wanted: str, saved: str) -> tuple[Agent, str]:
@@ -168,6 +186,7 @@ def open_session(
     cwd: Path,
     environ: Mapping[str, str] | None = None,
     agent: str = "",
+    model: str = "",
     mode: Mode = "ask",
     rules: Sequence[Rule] = (),
     ask: Ask | None = None,
@@ -188,6 +207,7 @@ def open_session(
         cwd: the working directory of the session; absolute.
         environ: where keys are looked up; the process's environment if left out.
         agent: the agent's name; "" for the saved one, or Builder.
+        model: the model that was asked for now; "" for the agent's, else that of `provider`.
         mode: the permission mode.
         rules: permission rules beside those of the configuration.
         ask: puts calls to a person; None if no one is there.
@@ -211,6 +231,7 @@ def open_session(
         ),
         environ=os.environ if environ is None else environ,
         agent=agent,
+        model=model,
         rules=[*_config_rules(config), *rules],
         ask=ask,
         limits=limits,
@@ -238,6 +259,7 @@ class Session:
         context: SessionContext,
         environ: Mapping[str, str],
         agent: str,
+        model: str,
         rules: list[Rule],
         ask: Ask | None,
         limits: Limits | None,
@@ -268,6 +290,8 @@ class Session:
         saved = story.agent or config.current_agent
         self.agent, stale = choose_agent(context.agents, agent, saved)
         context.agent = self.agent
+        self._model_named = bool(model or (story.model and not agent))
+        self._heed_agents_model()
         if stale:
             self.notice(stale)
         self._loop = self._make_loop()
@@ -294,6 +318,11 @@ class Session:
         self._wrappers = _callables(plugins, "hrns_tool_wrappers", context)
         self._editors = _callables(plugins, "hrns_request_editors", context)
         self._sinks = plugins.collect_callables("hrns_chunk_sinks", context=context)
+
+    def _heed_agents_model(self) -> None:
+        """Ask the model that the agent wants, unless somebody said which."""
+        if self.agent.model and not self._model_named:
+            self.entry = evolve(self.entry, model=self.agent.model)
 
     @property
     def config(self) -> Config:
@@ -368,13 +397,14 @@ class Session:
         return self._send(message, cancel)
 
     def _send(self, message: UserMessage, cancel: Cancel | None) -> Generator[Chunk, None, None]:
-        conversation = (*self.messages, message)
+        loop, conversation = self._loop, (*self.messages, message)
+        chunks = loop.run(conversation, self.model, cancel=cancel)
         self.messages = conversation
         if self._save:
             self._recorder.switch(provider=self.entry.name, model=self.model, agent=self.agent.name)
             self._recorder.said(message)
         changing = {tool.name for tool in self.tools if tool.effects & {"write", "execute"}}
-        chunks = self._loop.run(conversation, self.model, cancel=cancel)
+        ended = False
         try:
             for chunk in chunks:
                 for notice in self.take_notices():
@@ -382,22 +412,23 @@ class Session:
                 if self._save:
                     self._recorder.saw(chunk, changing)
                 if chunk.type == "end":
-                    self.messages = self._loop.messages
+                    self.messages, ended = loop.messages, True
                 yield self._shown(chunk)
         finally:
             chunks.close()
-            self.messages = self._loop.messages or conversation
+            if not ended:  # else more may have been said before this run was let go
+                self.messages = loop.messages or conversation
 
     def _shown(self, chunk: Chunk) -> Chunk:
         """The chunk, after every sink has seen it; a sink that raises is named once and dropped."""
         for sink in tuple(self._sinks):
             try:
                 sink.record(chunk)
-            except Exception as error:  # noqa: BLE001 - a guest's code; it is named and dropped
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - a guest; named and dropped
                 self._sinks.remove(sink)
                 self.notice(
                     f"the chunk sink of plugin {sink.plugin} failed and is not used any more: "
-                    f"{type(error).__name__}: {error}"
+                    f"{in_words(error)}"
                 )
         return chunk
 
@@ -447,7 +478,7 @@ class Session:
         def start() -> Journal:
             if resume is not None:
                 return Journal(resume.path, leaf, redact=self._clean)
-            root = sessions_root(self._environ, Path.home())
+            root = sessions_root(self._environ, home_directory(self._environ))
             folder = project_folder(root, self.context.cwd)
             return Journal.create(folder, self.id, self.context.cwd, redact=self._clean)
 
@@ -461,6 +492,7 @@ class Session:
         """
         self.agent = find_agent(self.context.agents, name)
         self.context.agent = self.agent
+        self._heed_agents_model()
         self._loop = self._make_loop()
         self.messages = with_system(self.messages, self.system_prompt())
         return self.agent
@@ -482,12 +514,12 @@ class Session:
         provider = build_provider(self.plugins, entry, self._environ)
         if config is not None:
             self.use_config(config)
-        self._provider, self.entry = provider, entry
+        self._provider, self.entry, self._model_named = provider, entry, True
         self._loop = self._make_loop()
 
     def use_model(self, model: str) -> None:
         """Go on with another model of the same provider."""
-        self.entry = evolve(self.entry, model=model)
+        self.entry, self._model_named = evolve(self.entry, model=model), True
         self._loop = self._make_loop()
 
     def use_options(self, options: ModelOptions) -> None:
@@ -522,8 +554,8 @@ class Session:
             if callable(close):
                 try:
                     close()
-                except Exception as error:  # noqa: BLE001 - a guest's code, and it is named
-                    self.plugins.warn(f"the chunk sink of plugin {sink.plugin}: {error}")
+                except (Exception, SystemExit) as error:  # noqa: BLE001 - a guest, and it is named
+                    self.plugins.warn(f"the chunk sink of plugin {sink.plugin}: {in_words(error)}")
         self._recorder.close()
         self.plugins.notify("hrns_session_end", context=self.context)
 

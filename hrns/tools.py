@@ -23,7 +23,7 @@ import re
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, get_args, overload
 
 import attrs
 from attrs import evolve, field, frozen
@@ -31,7 +31,8 @@ from attrs import evolve, field, frozen
 from .cancel import Cancel
 from .context import ToolContext
 from .errors import ArgumentFault, Cancelled, UsageError
-from .messages import Status, Text, ToolResult
+from .messages import Diff, Display, Image, Status, Terminal, Text, ToolResult
+from .misuse import shown
 from .permissions import ALL_EFFECTS, Effect, Prepared
 from .providers.base import ToolSpec
 
@@ -224,12 +225,10 @@ def named(tools: Mapping[str, Tool] | Iterable[Tool]) -> dict[str, Tool]:
     """Tools by name; in a mapping the key is the name.
 
     Raises:
-        UsageError: a name that no provider takes, or two tools of one name.
+        UsageError: what is no tool, a name that no provider takes, or two tools of one name.
     """
-    if isinstance(tools, Mapping):
-        tools = [evolve(tool, name=name) for name, tool in tools.items()]
     by_name: dict[str, Tool] = {}
-    for each in tools:
+    for each in _records_of(tools):
         if not NAME_PATTERN.fullmatch(each.name):
             raise UsageError(
                 f"{each.name!r} is no name for a tool",
@@ -239,6 +238,21 @@ def named(tools: Mapping[str, Tool] | Iterable[Tool]) -> dict[str, Tool]:
             raise UsageError(f"two tools are called {each.name!r}", hint="Rename one of them.")
         by_name[each.name] = each
     return by_name
+
+
+def _records_of(tools: object) -> list[Tool]:
+    """The tools that were given; those of a mapping have their key as their name."""
+    if isinstance(tools, Mapping):
+        values = _records_of(tools.values())
+        return [evolve(tool, name=name) for name, tool in zip(tools, values, strict=True)]
+    given = list(tools) if isinstance(tools, Iterable) else [None]
+    records = [each for each in given if isinstance(each, Tool)]
+    if len(records) == len(given):
+        return records
+    raise UsageError(
+        f"tools are given as a mapping or a list of Tool records, not as {shown(tools)}",
+        hint="`@tool` makes a Tool of a function.",
+    )
 
 
 def parse_arguments(text: str) -> dict[str, Any]:
@@ -300,7 +314,7 @@ def to_result(returned: object) -> ToolResult:
     anything else its `str`.
     """
     if isinstance(returned, ToolResult):
-        return evolve(returned, content=tuple(_clean(part) for part in returned.content))
+        return _sound_result(returned)
     text = sound_text(_as_text(returned))
     status: Status = "error" if text.startswith("ERROR:") else "ok"
     return ToolResult(text, status=status)
@@ -315,8 +329,32 @@ def sound_text(text: str) -> str:
     )
 
 
-def _clean(part: Any) -> Any:
-    return Text(sound_text(part.text)) if isinstance(part, Text) else part
+def _sound_result(result: ToolResult) -> ToolResult:
+    """The result with fields of the types that they should have: a guest may have made it."""
+    return evolve(
+        result,
+        content=tuple(_sound_part(part) for part in result.content),
+        status=result.status if result.status in get_args(Status) else "error",
+        display=_sound_display(result.display),
+        structured=None if result.structured is None else _as_text(result.structured),
+    )
+
+
+def _sound_part(part: Any) -> Text | Image:
+    if isinstance(part, Image) and isinstance(part.data, bytes):
+        return part
+    return Text(sound_text(_as_text(part.text if isinstance(part, Text) else part)))
+
+
+def _sound_display(display: Any) -> Display | None:
+    """The display, or None if it is not one that can be shown."""
+    match display:
+        case Diff(str(), None | str(), None | str()):
+            return display
+        case Terminal(str(), str(), None | int(), int() | float()):
+            return display
+        case _:
+            return None
 
 
 def _as_text(returned: object) -> str:
@@ -327,8 +365,15 @@ def _as_text(returned: object) -> str:
         if isinstance(plain, str):
             return plain
         return json.dumps(plain, ensure_ascii=False, default=_jsonable)
-    except (TypeError, ValueError, RecursionError):
+    except Exception:  # noqa: BLE001 - a guest's object; some of it may not even have words
+        return _in_its_words(returned)
+
+
+def _in_its_words(returned: object) -> str:
+    try:
         return str(returned)
+    except Exception:  # noqa: BLE001 - as above
+        return f"({type(returned).__name__})"
 
 
 def _jsonable(value: object) -> object:

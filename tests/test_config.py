@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from hrns.config import (
     choose_provider,
     config_path,
     find_provider,
+    home_directory,
     load_config,
 )
 from hrns.config.syntax import line_and_column, offset_of
@@ -70,6 +72,48 @@ def test_config_path_is_under_home_by_default() -> None:
 )
 def test_config_path_honours_the_environment(environ: dict[str, str], expected: str) -> None:
     assert config_path(environ, Path("/home/ada")) == Path(expected)
+
+
+def test_home_that_nobody_knows_is_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert home_directory({}) == Path.home()
+    monkeypatch.setattr(Path, "home", classmethod(_no_home))
+    assert home_directory({}) == Path("/")
+    assert home_directory({"HOME": "/home/ada"}) == Path("/home/ada")
+
+
+def _no_home(_class: type[Path]) -> Path:
+    raise RuntimeError("Could not determine home directory.")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"stop": 5}, "must be a list, not a number @ $.options.stop"),
+        ({"stop": [1]}, "must be text, not a number @ $.options.stop[0]"),
+        ({"extra": 5}, "must be an object, not a number @ $.options.extra"),
+        ({"stream": "no"}, "must be true or false, not text @ $.options.stream"),
+        ({"response_schema": []}, "must be an object, not a list @ $.options.response_schema"),
+    ],
+)
+def test_option_that_is_looked_into_has_its_type(load: Load, options: Any, says: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(says)):
+        load({"options": options})
+
+
+def test_option_that_is_null_is_not_said_and_others_go_as_they_are(load: Load) -> None:
+    options = {"stop": None, "stream": None, "top_k": None, "temperature": "hot"}
+    assert load({"options": options}).options == {"top_k": None, "temperature": "hot"}
+
+
+def test_number_of_thousands_of_digits_is_a_fault_of_the_file(load: Load) -> None:
+    with pytest.raises(ConfigError, match="digits"):
+        load('{"limits": {"turns": ' + "9" * 6000 + "}}")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="devices of POSIX")
+def test_file_that_never_ends_is_no_configuration() -> None:
+    with pytest.raises(ConfigError, match="100 MB"):
+        load_config(Path("/dev/zero"))
 
 
 def test_absent_file_gives_an_empty_config(path: Path) -> None:

@@ -98,3 +98,18 @@ def test_word_is_asked_for_to_the_end_of_the_reply() -> None:
         ask_a_word(provider, "m")
     assert [request.model for request in provider.requests] == ["m", "m"]
     assert provider.requests[0].options.max_tokens == 16
+
+
+def test_plugin_that_cannot_tell_whose_a_url_is_is_named_and_passed_over() -> None:
+    def fail(_url: str) -> bool:
+        raise KeyError("x")
+
+    class Guest:
+        @hookimpl
+        def hrns_providers(self) -> ProviderKind:
+            return ProviderKind("odd", lambda _entry: ScriptedProvider([]), fail)
+
+    plugins = Plugins()
+    plugins.register("guest", Guest())
+    assert api_of("http://h/v1", plugins) == "openai-chat"
+    assert plugins.take_warnings() == ("plugin guest cannot tell whose URL this is: KeyError: 'x'",)

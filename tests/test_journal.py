@@ -249,6 +249,18 @@ def test_lists_read_heads_only_and_the_last_changed_comes_first(tmp_path: Path) 
     assert list_sessions(tmp_path / "nowhere") == []
 
 
+@pytest.mark.parametrize("parts", [None, 5, [5], [{"text": 5}]])
+def test_foreign_message_in_the_head_keeps_no_session_from_being_listed(
+    tmp_path: Path, parts: object
+) -> None:
+    journal = Journal.create(tmp_path, "aaaa", tmp_path)
+    journal.append("message", message={"role": "user", "parts": parts})
+    journal.append("switch", provider=5, model=["m"], agent="Builder")
+    assert [info.id for info in list_sessions(tmp_path)] == ["aaaa"]
+    story = tell(read_journal(journal.path).branch())
+    assert (story.provider, story.model, story.agent) == ("", "", "Builder")
+
+
 def test_sessions_are_below_home_where_no_data_home_is_set() -> None:
     assert sessions_root({}, Path("/home/x")) == Path("/home/x/.local/share/hrns/sessions")
     relative = sessions_root({"XDG_DATA_HOME": "relative"}, Path("/home/x"))

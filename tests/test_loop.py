@@ -6,6 +6,7 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -39,6 +40,8 @@ from hrns.errors import (
 from hrns.loop import CANCEL_GRACE_S, RESULT_LIMIT, Limits, Loop
 from hrns.messages import (
     AssistantMessage,
+    Diff,
+    Image,
     Message,
     Origin,
     Reasoning,
@@ -51,7 +54,15 @@ from hrns.messages import (
     UserMessage,
 )
 from hrns.permissions import Answer, Policy, Prepared, Question, Verdict
-from hrns.providers.base import Delta, Finish, ModelRequest, PartStart, PartText
+from hrns.providers.base import (
+    Delta,
+    Finish,
+    ModelRequest,
+    PartNative,
+    PartStart,
+    PartText,
+    ProviderNotice,
+)
 from hrns.retry import RetryPolicy
 from hrns.testing import Call, Cut, Fail, Reply, Say, ScriptedProvider, Wait
 from hrns.tools import SimpleTool, Tool, ToolArgument, ToolContext, tool
@@ -322,6 +333,44 @@ def test_whatever_a_tool_returns_is_text(returned: object, text: str) -> None:
     assert [(r.status, r.text) for r in results(loop)] == [("ok", text)]
 
 
+def test_result_with_fields_of_wrong_types_is_made_sound() -> None:
+    wrong: Any = ToolResult(
+        [{"rows": 1}, Text(5), Image("image/png", "no bytes")],  # type: ignore[list-item, arg-type]
+        status="fine",  # type: ignore[arg-type]
+        display=Diff("a", 1, 2),  # type: ignore[arg-type]
+        structured={"a": 1},  # type: ignore[arg-type]
+    )
+    give = Tool("give", "", {"type": "object"}, lambda *_: wrong, effects=())
+    loop = Loop(ScriptedProvider([[Call("give")], Say("done")]), [give], redact=str.upper)
+    assert run(loop)[-1] == EndChunk("done")
+    (result,) = results(loop)
+    assert [part.text for part in result.content if isinstance(part, Text)][:2] == [
+        '{"ROWS": 1}',
+        "5",
+    ]
+    assert (result.status, result.display, result.structured) == ("error", None, '{"A": 1}')
+
+
+@pytest.mark.parametrize("prepared", [Prepared(title=None), Prepared(title=5), object()])  # type: ignore[arg-type]
+def test_what_was_prepared_wrongly_is_told_and_not_run(prepared: Any) -> None:
+    give = Tool("give", "", {}, lambda *_: "ran", effects=(), preparer=lambda *_: prepared)
+    loop = Loop(ScriptedProvider([[Call("give")], Say("done")]), [give], redact=str.upper)
+    assert run(loop)[-1] == EndChunk("done")
+    assert [r.text for r in results(loop)] != ["RAN"]
+
+
+@pytest.mark.parametrize("answer", [None, "yes", Answer("maybe")])  # type: ignore[arg-type]
+def test_what_is_no_answer_is_no_yes(answer: Any) -> None:
+    loop = Loop(
+        ScriptedProvider([[Call("echo", {"text": "x"})], Say("done")]),
+        [echo],
+        policies=[lambda *_: Verdict("ask")],
+        ask=lambda _question: answer,
+    )
+    assert run(loop)[-1] == EndChunk("done")
+    assert [r.status for r in results(loop)] == ["denied"]
+
+
 def test_long_result_loses_its_middle_only() -> None:
     @tool(effects=())
     def give() -> str:
@@ -560,6 +609,24 @@ def test_bug_in_a_provider_is_named_and_ends_the_run() -> None:
         ErrorChunk("the provider ScriptedProvider failed: ValueError: oops", "error"),
         EndChunk("error", "error"),
     ]
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [
+        5,
+        Usage(None, 1),  # type: ignore[arg-type]
+        Finish("banana"),  # type: ignore[arg-type]
+        PartNative(0, {"a": 1}),  # type: ignore[arg-type]
+        PartStart(0, "tool_call", 5, "echo"),  # type: ignore[arg-type]
+        ProviderNotice(None),  # type: ignore[arg-type]
+    ],
+)
+def test_provider_that_gives_what_is_no_delta_is_named(delta: Any) -> None:
+    chunks = run(Loop(ScriptedProvider([[Say("a"), delta]])))
+    assert chunks[-1] == EndChunk("error", "error")
+    assert isinstance(chunks[-2], ErrorChunk)
+    assert chunks[-2].text.startswith("the provider ScriptedProvider failed: TypeError: ")
 
 
 # Ends

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from hrns.agents import Agent
 from hrns.context import SessionContext
 from hrns.errors import PluginError
-from hrns.plugins import Plugins, first_owners, load_plugins
+from hrns.plugins import Plugins, first_owners, hookimpl, load_plugins
 from hrns.records import PromptSection
 from hrns.tools import Tool
 
@@ -296,3 +297,51 @@ def test_every_hook_is_documented_with_an_example() -> None:
         assert "Called" in spec.__doc__ or "called" in spec.__doc__, name
         if not name.startswith("hrns_session"):
             assert f"def {name}(" in spec.__doc__, name
+
+
+class Unshowable:
+    """Raises when it is looked at, as a plugin or as a record."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+    def __dir__(self) -> list[str]:
+        raise RuntimeError("no")
+
+
+def warnings_of(gives: Callable[[], object]) -> tuple[str, ...]:
+    """What is warned of a plugin whose hook gives this."""
+
+    class Guest:
+        @hookimpl
+        def hrns_agents(self) -> object:
+            return gives()
+
+    plugins = Plugins()
+    plugins.register("guest", Guest())
+    names = [each.record.name for each in plugins.collect("hrns_agents", Agent)]
+    assert names == ["Builder", "Explorer", "Planner", "Pirate"]
+    return plugins.take_warnings()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (Unshowable(), "gave a Unshowable, which is no Agent"),
+        (5, "gave 5, which is no Agent"),
+        (Agent(None), "which is no Agent to use: its name is None"),  # type: ignore[arg-type]
+        (Agent("A", effects=()), "which is no Agent to use: its effects is ()"),  # type: ignore[arg-type]
+        ((Agent("A", prompt=n) for n in itertools.count()), "it gives more than 10000 records"),  # type: ignore[arg-type]
+    ],
+    ids=["unshowable", "number", "nameless", "wrong effects", "endless"],
+)
+def test_record_that_cannot_be_used_is_left_out(given: object, says: str) -> None:
+    (warning,) = warnings_of(lambda: given)
+    assert says in warning
+
+
+def test_plugin_that_cannot_be_looked_into_is_left_out() -> None:
+    plugins = Plugins()
+    plugins.register("guest", Unshowable())
+    assert plugins.take_warnings() == ("plugin guest: RuntimeError: no",)
+    assert plugins.infos[-1].state == "failed"

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hrns.config import Config, config_from
+from hrns.config import Config, ProviderConfig, config_from
+from hrns.config.values import public_url
 from hrns.redact import Redactor, redactor_for
 
 KEY = "sk-planted-0123456789"
@@ -145,3 +146,11 @@ def test_redactor_of_a_config_leaves_the_rest(harmless: str) -> None:
 
 def test_redactor_without_a_config_knows_the_environment() -> None:
     assert redactor_for(None, ENVIRON)("<environment-openai>") == "<[redacted]>"
+
+
+def test_keys_in_the_query_of_a_url_are_secret() -> None:
+    url = f"https://u:{KEY}1@h/v1?key={KEY}2&alt=sse-events"
+    redact = redactor_for(Config(Path("c"), {"p": ProviderConfig("p", url)}), {})
+    assert redact(f"{KEY}1 {KEY}2 sse-events") == "[redacted] [redacted] sse-events"
+    assert public_url(url) == "https://h/v1?key=...&alt=sse-events"
+    assert KEY not in repr(ProviderConfig("p", url))

@@ -19,7 +19,7 @@ from hrns.permissions import Answer, Question, Rule
 from hrns.plugins import Plugins
 from hrns.providers.base import ModelOptions
 from hrns.records import PromptSection, ProviderKind, Skill
-from hrns.session import BASE_PROMPT, Session, choose_agent, open_session
+from hrns.session import BASE_PROMPT, Session, build_provider, choose_agent, open_session
 from hrns.testing import Call, Reply, Say, ScriptedProvider
 from hrns.tools import Tool, ToolContext, tool
 
@@ -469,3 +469,91 @@ def test_interrupted_turn_keeps_the_message_and_the_session_goes_on() -> None:
             session.cancel()
     assert [m.text for m in session.messages[1:]] == ["a", "half"]  # type: ignore[union-attr]
     assert list(session.send("b"))[-1] == EndChunk("done")
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (lambda _entry: 1 / 0, "plugin broken (broken-dist) cannot make the provider 'test': "),
+        (lambda _entry: None, "plugin broken (broken-dist) gave None as the provider 'test'"),
+    ],
+)
+def test_provider_that_cannot_be_made_is_told_with_its_plugin(build: Any, says: str) -> None:
+    class Broken:
+        @hookimpl
+        def hrns_providers(self) -> ProviderKind:
+            return ProviderKind("scripted", build)
+
+    plugins = Plugins()
+    plugins.register("broken", Broken(), distribution="broken-dist")
+    with pytest.raises(ConfigError) as caught:
+        build_provider(plugins, ENTRY, {})
+    assert caught.value.message.startswith(says)
+
+
+REVIEWER = Agent("Reviewer", prompt="Review.", model="sharp")
+
+
+@pytest.mark.parametrize(
+    ("options", "model"),
+    [
+        ({"agent": "Reviewer"}, "sharp"),
+        ({"agent": "Reviewer", "model": "m"}, "m"),
+        ({"agent": "Builder"}, "m"),
+    ],
+)
+def test_agents_own_model_is_asked_unless_one_was_named(
+    options: dict[str, Any], model: str
+) -> None:
+    session = make([Say("hi")], Guest(agents=[REVIEWER]), **options)
+    list(session.send("a"))
+    assert (session.model, requests(session)[0].model) == (model, model)
+
+
+def test_agents_own_model_is_heeded_when_it_is_switched_to() -> None:
+    session = make([], Guest(agents=[REVIEWER]))
+    session.use_agent("Reviewer")
+    assert session.model == "sharp"
+    session.use_model("other")
+    session.use_agent("Reviewer")
+    assert session.model == "other"
+
+
+def test_second_message_while_one_is_answered_is_misuse_and_changes_nothing() -> None:
+    session = make([Say("one", pieces=2)])
+    first = session.send("a")
+    next(first)
+    with pytest.raises(UsageError, match="at work"):
+        next(session.send("b"))
+    assert list(first)[-1] == EndChunk("done")
+    said = [
+        message.text for message in session.messages[1:] if not isinstance(message, ToolMessage)
+    ]
+    assert said == ["a", "one"]
+
+
+def test_run_that_is_let_go_late_takes_nothing_back() -> None:
+    session = make([Say("one")])
+    chunks = session.send("a")
+    while next(chunks).type != "end":
+        pass
+    session.use_model("other")
+    chunks.close()
+    assert len(session.messages) == 3
+
+
+def test_sink_that_exits_is_dropped_and_the_run_goes_on() -> None:
+    class Sink:
+        def __call__(self, _chunk: Chunk) -> None:
+            raise SystemExit(3)
+
+        def close(self) -> None:
+            raise SystemExit(4)
+
+    session = make([Say("hi")], Guest(sinks=[Sink()]))
+    assert list(session.send("a"))[-1] == EndChunk("done")
+    session = make([], Guest(sinks=[Sink()]))
+    session.close()
+    assert session.take_notices() == (
+        "the chunk sink of plugin guest0 (guest-dist): SystemExit: 4",
+    )

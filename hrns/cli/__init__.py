@@ -21,8 +21,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments in (["--version"], ["-V"], ["version"]):
         from .._version import __version__
 
-        sys.stdout.write(f"hrns {__version__}\n")
-        return 0
+        return _say(f"hrns {__version__}\n")
+    if argv is None:
+        from .early import end_at_once
+
+        end_at_once()
     try:
         from .app import run
 
@@ -32,6 +35,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         _let_nothing_interrupt_the_end()
     return status
+
+
+def _say(line: str) -> int:
+    """Print a line; returns 0, or 1 where nobody can read it."""
+    try:
+        sys.stdout.write(line)
+        sys.stdout.flush()
+    except (AttributeError, OSError):  # None stands for a stream that was closed
+        sys.stdout = None  # Python would try again when it ends
+        return 1
+    return 0
 
 
 def _let_nothing_interrupt_the_end() -> None:

@@ -17,6 +17,7 @@ import click
 from ..errors import ConfigError, HrnsError, UsageError
 from . import status
 from .completing import provider_names
+from .early import raise_again
 from .streams import open_streams, silence, steady_streams
 
 if TYPE_CHECKING:
@@ -170,6 +171,8 @@ def cli(ctx: click.Context, /, version: bool, **options: Any) -> int | None:
 
     Without a command the interactive front end starts.
     """
+    if ctx.invoked_subcommand != "exec":  # which takes the signals over when it has its modules
+        raise_again()
     if version:
         from .._version import __version__
 

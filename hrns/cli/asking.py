@@ -122,6 +122,7 @@ def _session(options: Options, fit: Fit | None) -> Iterator[Session]:
             provider,
             cwd=working_directory(),
             agent=options.agent,
+            model=options.model,
             mode=options.permission_mode or config.permissions.mode or "all",
             rules=rules,
             limits=_limits(config, options),

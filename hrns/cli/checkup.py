@@ -24,7 +24,7 @@ from ..config import (
     load_project_config,
     merge,
 )
-from ..config.values import without_user
+from ..config.values import public_url
 from ..connecting import within
 from ..errors import HrnsError, RequestRefused
 from ..nearest import nearest
@@ -161,7 +161,7 @@ def _providers(config: Config, plugins: Plugins, timeout_s: float) -> Iterator[F
 
 def _provider(plugins: Plugins, timeout_s: float, entry: ProviderConfig) -> Finding:
     """Whether a provider answers."""
-    where = f"{entry.name}: {without_user(entry.url)} ({entry.api})"
+    where = f"{entry.name}: {public_url(entry.url)} ({entry.api})"
     try:
         provider = build_provider(plugins, entry, os.environ)
         models = [model.id for model in within(timeout_s, provider.models)]

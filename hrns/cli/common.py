@@ -9,7 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..config import Config, config_path, load_config, load_project_config, merge
+from ..config import (
+    Config,
+    config_path,
+    home_directory,
+    load_config,
+    load_project_config,
+    merge,
+)
 from ..errors import ConfigError
 from .streams import plain
 
@@ -21,11 +28,7 @@ __all__ = ["looking_around", "read_config", "tell", "user_config_path", "working
 
 def user_config_path() -> Path:
     """Where the user's configuration lies, whether it is there or not."""
-    try:
-        home = Path.home()
-    except RuntimeError:
-        home = Path(os.environ.get("HOME") or "/")
-    return config_path(os.environ, home)
+    return config_path(os.environ, home_directory(os.environ))
 
 
 def read_config() -> Config:

@@ -43,12 +43,11 @@ def _written(text: str) -> str:
 def _without_secrets(text: str) -> str:
     """The text without keys; of a configuration that cannot be read none is known."""
     from ..config import load_config
-    from ..errors import HrnsError
     from ..redact import redactor_for
     from .common import user_config_path
 
     try:
         config = load_config(user_config_path())
-    except HrnsError:
+    except Exception:  # noqa: BLE001 - reading it may be the very bug that is told of
         return redactor_for(None, os.environ)(text)
     return redactor_for(config, os.environ)(text)

@@ -71,9 +71,9 @@ def _current(config: Config) -> str:
 
 
 def _shown_url(entry: ProviderConfig) -> str:
-    from ..config.values import without_user
+    from ..config.values import public_url
 
-    return without_user(entry.url)
+    return public_url(entry.url)
 
 
 def shown_key(key: str) -> str:

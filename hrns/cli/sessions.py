@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from ..config import home_directory
 from ..errors import SessionError, UsageError
 from ..journal import (
     Record,
@@ -31,7 +32,7 @@ __all__ = ["chosen_record", "command"]
 
 def root() -> Path:
     """Where all sessions of this user are."""
-    return sessions_root(os.environ, Path.home())
+    return sessions_root(os.environ, home_directory(os.environ))
 
 
 def latest(cwd: Path) -> Record:
@@ -155,7 +156,10 @@ def path(session_id: str) -> None:
 def remove(session_ids: Iterable[str]) -> None:
     """Remove sessions for good."""
     for info in [find_session(root(), each) for each in session_ids]:
-        info.path.unlink(missing_ok=True)
+        try:
+            info.path.unlink(missing_ok=True)
+        except OSError as error:
+            raise SessionError(f"cannot remove {info.path}: {error.strerror}") from error
         sys.stderr.write(f"hrns: removed session {info.id}\n")
 
 

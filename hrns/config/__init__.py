@@ -32,7 +32,7 @@ from .keys import (
     unset_value,
 )
 from .project import ProjectConfig, load_project_config, merge, project_config_path
-from .read import config_from, config_path, load_config, read_document
+from .read import config_from, config_path, home_directory, load_config, read_document
 from .save import Change, edit_config
 from .values import (
     Config,
@@ -67,6 +67,7 @@ __all__ = [
     "edit_config",
     "find_provider",
     "get_value",
+    "home_directory",
     "known_providers",
     "load_config",
     "load_project_config",

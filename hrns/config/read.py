@@ -26,7 +26,7 @@ from .values import (
     public_provider,
 )
 
-__all__ = ["config_from", "config_path", "load_config", "read_document"]
+__all__ = ["config_from", "config_path", "home_directory", "load_config", "read_document"]
 
 _PROVIDER_FIELDS = frozenset(
     {
@@ -42,6 +42,8 @@ _PROVIDER_FIELDS = frozenset(
         "url",
     }
 )
+_LOOKED_INTO = ("stream", "extra", "response_schema", "stop")
+_MOST_BYTES = 100_000_000  # a path may lead to a device that never ends
 _MODES = ("ask", "edits", "all", "plan")
 _TOOL_MODES = ("native", "react", "auto")
 _KINDS = {
@@ -66,6 +68,14 @@ def config_path(environ: Mapping[str, str], home: Path) -> Path:
     return (base if base.is_absolute() else home / ".config") / "hrns" / "config.json"
 
 
+def home_directory(environ: Mapping[str, str]) -> Path:
+    """The user's home; `/` where nobody says (a container runs as a user that it does not know)."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path(environ.get("HOME") or "/")
+
+
 def load_config(path: Path) -> Config:
     """The configuration in a file; an empty one if there is no file.
 
@@ -83,7 +93,8 @@ def read_document(path: Path) -> tuple[dict[str, Any], str]:
         ConfigError: it cannot be read or does not parse.
     """
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return {}, ""
     except OSError as error:
@@ -92,6 +103,8 @@ def read_document(path: Path) -> tuple[dict[str, Any], str]:
             hint="Set HRNS_CONFIG to use another file.",
             path=path,
         ) from error
+    if len(data) > _MOST_BYTES:
+        raise ConfigError("the file has more than 100 MB: this is no configuration", path=path)
     text = decode_text(data, path)
     return parse_document(text, path), text
 
@@ -183,6 +196,20 @@ class _Entry:
         entry = self.entry(name)
         return {key: entry.text(key) for key in entry.value}
 
+    def options(self) -> Mapping[str, Any]:
+        """The options of requests: those that hrns itself looks into are of their types."""
+        entry = self.entry("options")
+        entry.flag("stream")
+        entry.entry("extra")
+        entry.entry("response_schema")
+        if not isinstance(entry.value.get("stop"), str):
+            entry.texts("stop")
+        return {
+            name: value
+            for name, value in entry.value.items()
+            if value is not None or name not in _LOOKED_INTO
+        }
+
     def entry(self, name: str) -> _Entry:
         return _Entry(self.field(name, dict, {}), (*self.key_path, name))
 
@@ -203,7 +230,7 @@ def _config(root: _Entry, path: Path) -> Config:
         plugins=PluginsConfig(root.entry("plugins").texts("disabled")),
         limits=_limits(root.entry("limits")),
         web_fetch=WebFetchConfig(root.entry("webFetch").texts("allow")),
-        options=root.entry("options").value,
+        options=root.options(),
         log=root.text("log"),
         frontend=root.text("frontend"),
         trusted_projects=root.texts("trustedProjects"),
@@ -219,7 +246,7 @@ def _provider(name: str, entry: _Entry) -> ProviderConfig:
         model=entry.text("model"),
         skip_verify=entry.flag("skipVerify"),
         api=entry.text("api") or "openai-chat",
-        options=entry.entry("options").value,
+        options=entry.options(),
         headers=entry.text_by_name("headers"),
         tool_mode=entry.one_of("toolMode", _TOOL_MODES),
         ca_file=entry.text("caFile"),
@@ -230,7 +257,7 @@ def _provider(name: str, entry: _Entry) -> ProviderConfig:
 
 def _model(entry: _Entry) -> ModelConfig:
     return ModelConfig(
-        options=entry.entry("options").value,
+        options=entry.options(),
         tool_mode=entry.one_of("toolMode", _TOOL_MODES),
         context_window=entry.count("contextWindow"),
     )

@@ -82,6 +82,8 @@ def parse_document(text: str, path: Path) -> dict[str, Any]:
         raise _repeated_error(error.name, text, path) from None
     except RecursionError as error:
         raise ConfigError("nested too deeply", path=path) from error
+    except ValueError as error:  # a number of thousands of digits, which Python refuses to read
+        raise ConfigError(str(error).partition(";")[0], path=path) from error
     if not isinstance(document, dict):
         hint = 'Write {"providers": {...}}.'
         raise ConfigError("the file is not a JSON object", hint=hint, path=path, line=1, column=1)

@@ -27,8 +27,9 @@ __all__ = [
     "WebFetchConfig",
     "looks_secret",
     "public_provider",
+    "public_url",
     "resolve_reference",
-    "without_user",
+    "secrets_in_url",
 ]
 
 _REFERENCE = re.compile(r"\$(\w+)|\$\{(\w+)\}|env:(\w+)", re.ASCII)
@@ -36,6 +37,8 @@ _SECRET_NAME = re.compile(
     r"(key|secret|token|password|passwd|credentials?|authorization|cookie)$", re.IGNORECASE
 )
 _USER_IN_URL = re.compile(r"(?<=//)[^/@\s]*@")
+_PASSWORD_IN_URL = re.compile(r"//[^/@\s:]*:([^/@\s]+)@")
+_QUERY_FIELD = re.compile(r"(?<=[?&])([^=&#\s]+)=([^&#\s]+)")
 
 
 def looks_secret(name: str) -> bool:
@@ -43,9 +46,21 @@ def looks_secret(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
-def without_user(url: str) -> str:
-    """The URL without the user name and password that may stand before its host."""
-    return _USER_IN_URL.sub("", url)
+def public_url(url: str) -> str:
+    """The URL without the user name and password before its host, and without keys behind it."""
+    return _QUERY_FIELD.sub(
+        lambda field: f"{field[1]}=..." if looks_secret(field[1]) else field[0],
+        _USER_IN_URL.sub("", url),
+    )
+
+
+def secrets_in_url(url: str) -> list[str]:
+    """The password, and what the query holds under names that look secret."""
+    fields = _QUERY_FIELD.findall(url)
+    return [
+        *_PASSWORD_IN_URL.findall(url),
+        *(value for name, value in fields if looks_secret(name)),
+    ]
 
 
 def resolve_reference(text: str, environ: Mapping[str, str], *, what: str) -> str:
@@ -83,7 +98,7 @@ def _public_value(name: str, value: object) -> object:
         return public_provider(value)
     if isinstance(value, list):
         return [_public_value(name, item) for item in value]
-    return without_user(value) if isinstance(value, str) else value
+    return public_url(value) if isinstance(value, str) else value
 
 
 def _key_repr(key: str) -> str:
@@ -95,7 +110,7 @@ def _mapping_repr(mapping: Mapping[str, Any]) -> str:
 
 
 def _url_repr(url: str) -> str:
-    return repr(without_user(url))
+    return repr(public_url(url))
 
 
 @frozen
