@@ -55,7 +55,7 @@ from hrns.providers.base import (
 from hrns.providers.http import build
 from hrns.providers.react_mode import ReactMode
 from hrns.providers.tool_mode import ToolModes, with_tool_mode
-from hrns.react.prompt import REMINDER, standard_prompt
+from hrns.react.prompt import REMINDER, standard_prompt, tools_text
 from hrns.reply import fold
 from hrns.testing import (
     Answer,
@@ -70,7 +70,7 @@ from hrns.testing import (
     chat_stream,
     json_answer,
 )
-from hrns.tools import tool
+from hrns.tools import Tool, tool
 
 GREP = ToolSpec("grep", "Searches {files}.", {"type": "object", "properties": {"pattern": {}}})
 LIST = ToolSpec("list_files", "Lists.", {"type": "object"})
@@ -80,7 +80,8 @@ REMINDED = ProviderNotice("the model kept to no form that can be read: it was re
 
 
 def prompt(*tools: ToolSpec) -> str:
-    return standard_prompt((each.name, each.description, json.dumps(each.schema)) for each in tools)
+    texts = ((each.name, each.description, json.dumps(each.schema)) for each in tools)
+    return standard_prompt(tools_text(texts))
 
 
 def read(*replies: Reply, request: ModelRequest = ASKED) -> tuple[list[Delta], ScriptedProvider]:
@@ -247,6 +248,22 @@ def test_reply_that_was_cut_off_says_so(text: str, stop: Any) -> None:
     assert bool(message.text) == (text in ("Final Answer: I", "I"))
 
 
+@pytest.mark.parametrize("text", ["Action: list_files", 'Action: grep\nAction Input: {"patt'])
+def test_action_that_was_cut_off_is_never_run(text: str) -> None:
+    ran: list[object] = []
+    tools = [
+        Tool(name, "", {"type": "object"}, lambda given, _: ran.append(given))
+        for name in ("grep", "list_files")
+    ]
+    provider = ScriptedProvider([[Say(text), Finish("length")], Say("Final Answer: 3")])
+    loop = Loop(ReactMode(provider), tools)
+    list(loop.run(ASKED.messages))
+    results = loop.messages[2]
+    assert isinstance(results, ToolMessage)
+    assert "the arguments were cut off" in results.results[0].text
+    assert ran == []
+
+
 def test_empty_reply_stays_empty() -> None:
     assert said(Say("")) == AssistantMessage([])
 
@@ -316,6 +333,7 @@ def test_model_that_never_keeps_to_the_form_ends_in_an_error_and_not_in_success(
     assert "wrote neither an action nor an answer" in chunks[-2].text
     assert chunks[-1] == EndChunk("error", "broken_stream")
     assert len(provider.requests) == 3
+    assert sum(isinstance(chunk, NoticeChunk) for chunk in chunks) == 2
 
 
 def test_cancelled_reminder_asks_nobody() -> None:
@@ -441,6 +459,17 @@ def test_messages_are_written_once() -> None:
     first, second, third = (request.messages for request in provider.requests)
     assert all(a is b for a, b in zip(first, second, strict=False))
     assert all(a is b for a, b in zip(third, first, strict=False))
+
+
+def test_prompt_follows_the_tools_on_offer() -> None:
+    provider = ScriptedProvider([Say("Final Answer: 3")] * 4)
+    mode = ReactMode(provider)
+    other = evolve(GREP, schema={"type": "object"})
+    for tools in ((GREP,), (GREP,), (other,), (other, LIST)):
+        list(mode.reply(evolve(ASKED, tools=tools), Cancel()))
+    systems = [request.messages[0] for request in provider.requests]
+    assert systems[0] is systems[1]
+    assert systems[2:] == [SystemMessage(prompt(other)), SystemMessage(prompt(other, LIST))]
 
 
 def test_what_is_kept_of_old_conversations_is_bounded() -> None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Container, Generator, Iterator, Sequence
+from collections.abc import Container, Generator, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import is_
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from attrs import evolve
 
@@ -22,7 +22,7 @@ from ..errors import BrokenStream
 from ..messages import AssistantMessage, Message, Stop, SystemMessage, Text, Usage, UserMessage
 from ..react.conversation import TextMessage, group_as_text, groups
 from ..react.inputs import looks_like_call, resolve
-from ..react.prompt import REMINDER, standard_prompt
+from ..react.prompt import REMINDER, standard_prompt, tools_text
 from ..react.reader import Event, StepReader
 from ..react.steps import Action, FinalAnswer
 from .base import (
@@ -66,7 +66,8 @@ class ReactMode:
         self.inner = inner
         self._texts = _Texts(label_answers=True)
         self._plain_texts = _Texts(label_answers=False)
-        self._system: tuple[object, SystemMessage] = (None, SystemMessage(""))
+        self._system: tuple[object, tuple[ToolSpec, ...], SystemMessage]
+        self._system = (None, (), SystemMessage(""))
 
     def __repr__(self) -> str:
         return f"ReactMode({self.inner!r})"
@@ -103,7 +104,11 @@ class ReactMode:
         asked = self._asked(request)
         parts = _Parts({tool.name for tool in request.tools})
         usage: Usage | None = None
-        for _ in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                yield ProviderNotice("the model kept to no form that can be read: it was reminded")
+                said = AssistantMessage([Text(reading.text)])
+                asked = evolve(asked, messages=(*asked.messages, said, UserMessage(REMINDER)))
             reading = _Reading(parts)
             yield from _read(reading, self.inner.reply(asked, cancel))
             if reading.usage is not None:
@@ -113,9 +118,6 @@ class ReactMode:
                     yield usage
                 yield Finish(reading.reason)
                 return
-            yield ProviderNotice("the model kept to no form that can be read: it was reminded")
-            said = AssistantMessage([Text(reading.text)])
-            asked = evolve(asked, messages=(*asked.messages, said, UserMessage(REMINDER)))
         raise BrokenStream(
             f"the model was asked {ATTEMPTS} times and wrote neither an action nor an answer",
             hint="A larger model may do better.",
@@ -141,32 +143,34 @@ class ReactMode:
 
     def _system_message(self, given: SystemMessage | None, request: ModelRequest) -> SystemMessage:
         """The instructions with the prompt behind them; the same object as long as it can be."""
-        options = request.options
-        key = (given, request.tools, options.tool_choice, options.response_schema)
-        before, message = self._system
-        if before != key:
+        options, tools = request.options, request.tools
+        key = (given, len(tools), options.tool_choice, options.response_schema)
+        before, described, message = self._system
+        if before != key or not all(map(is_, described, tools)):
             prompt = _prompt(request)
             message = SystemMessage(f"{given.text}\n\n{prompt}" if given else prompt)
-            self._system = (key, message)
+            self._system = (key, tools, message)
         return message
 
 
 def _prompt(request: ModelRequest) -> str:
     """The standard prompt, and in words what tool models are told in fields."""
     choice, schema = request.options.tool_choice, request.options.response_schema
-    texts = [standard_prompt((tool.name, tool.description, _json(tool)) for tool in request.tools)]
+    tools = ((tool.name, tool.description, _json(tool.schema)) for tool in request.tools)
+    texts = [standard_prompt(tools_text(tools))]
     if choice == "required":
         texts.append("Use a tool in your next reply: do not answer yet.")
     elif choice not in (None, "auto"):
         texts.append(f"Use the tool {choice} in your next reply: do not answer yet.")
     if schema is not None:
-        said = json.dumps(schema, ensure_ascii=False)
-        texts.append(f"Behind Final Answer stands nothing but JSON that fits this schema: {said}")
+        texts.append(
+            f"Behind Final Answer stands nothing but JSON that fits this schema: {_json(schema)}"
+        )
     return "\n\n".join(texts)
 
 
-def _json(tool: ToolSpec) -> str:
-    return json.dumps(tool.schema, ensure_ascii=False)
+def _json(schema: Mapping[str, Any]) -> str:
+    return json.dumps(schema, ensure_ascii=False)
 
 
 def _read(reading: _Reading, deltas: Iterator[Delta]) -> Generator[Delta, None, None]:
@@ -301,7 +305,8 @@ class _Reading:
         index = self._parts.new()
         name = resolve(action.tool, self._parts.tools)
         yield PartStart(index, "tool_call", f"call_{os.urandom(12).hex()}", name)
-        yield PartText(index, action.input or "{}")
+        nothing = "" if self._stop == "length" else "{}"  # it may be that more was to come
+        yield PartText(index, action.input or nothing)
 
 
 class _Texts:

@@ -74,9 +74,6 @@ class ConversationHistory:
     def __len__(self) -> int:
         return len(self._messages)
 
-    def __bool__(self) -> bool:
-        return True
-
     def push(self, message: Message) -> None:
         """Add a message.
 

@@ -84,6 +84,6 @@ def _tool_text(name: str, description: str, schema: str) -> str:
     return f"- {name}: {described}\n  Input: {schema}"
 
 
-def standard_prompt(tools: Iterable[ToolText]) -> str:
-    """The rules of the format and the list of tools."""
-    return f"{RULES}\n\nThe tools:\n\n{tools_text(tools)}"
+def standard_prompt(tools: str) -> str:
+    """The rules of the format, and the list of tools as `tools_text` gives it."""
+    return f"{RULES}\n\nThe tools:\n\n{tools}"

@@ -29,7 +29,7 @@ from ..permissions import Effect, Prepared
 from ..providers import base
 from ..tools import Arguments, Tool, parse_arguments, to_result
 from .inputs import resolve
-from .prompt import ToolText, standard_prompt, tools_text
+from .prompt import standard_prompt, tools_text
 
 __all__ = ["Handler", "ToolRegistry", "ToolResult", "ToolSpec", "system_prompt"]
 
@@ -235,7 +235,8 @@ class ToolRegistry:
 
     def tools_prompt(self) -> str:
         """The tools as a list for the system prompt."""
-        return tools_text(self._texts())
+        specs = (entry.spec for entry in self._entries.values())
+        return tools_text((spec.name, spec.description, spec.input_schema) for spec in specs)
 
     def tool_names(self) -> list[str]:
         """The names, in the order in which they came."""
@@ -254,10 +255,6 @@ class ToolRegistry:
         """Raise `ToolNotFound` if there is no tool of that name."""
         self._entry(name)
 
-    def _texts(self) -> list[ToolText]:
-        specs = (entry.spec for entry in self._entries.values())
-        return [(spec.name, spec.description, spec.input_schema) for spec in specs]
-
     def _entry(self, name: str) -> _Entry:
         if entry := self._entries.get(name):
             return entry
@@ -269,7 +266,7 @@ class ToolRegistry:
 
 def system_prompt(registry: ToolRegistry) -> str:
     """The standard prompt: the rules of the format and the tools."""
-    return standard_prompt(registry._texts())  # noqa: SLF001 - the registry is of this module
+    return standard_prompt(registry.tools_prompt())
 
 
 def _handled(entry: _Entry, text: str) -> ToolResult:
