@@ -5,15 +5,17 @@ Every session installs what it needs. Only a Python with pip is expected on the 
 
 import os
 import shutil
-import subprocess
+import signal
+import sys
 import tempfile
 from pathlib import Path
 
 import nox
 
-nox.needs_version = ">=2024.10.9"
+nox.needs_version = ">=2025.5.1"
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.error_on_missing_interpreters = False
+nox.options.download_python = "never"
 nox.options.sessions = ["lint", "types", "tests"]
 
 ROOT = Path(__file__).parent
@@ -25,27 +27,21 @@ TEST_TOOLS += ["jsonschema>=4.20", "trustme>=1.1", "pexpect>=4.9", "pyte>=0.8.2"
 CHECKOUT = [arg for path in [".", *(f"plugins/{name}" for name in PLUGINS)] for arg in ("-e", path)]
 
 
-def _pythons() -> list[str]:
-    """The supported Pythons on this machine, as nox takes them; the oldest if none is found."""
-    return [found for python in PYTHONS if (found := _find(python))] or PYTHONS[:1]
+def _offer_pyenv() -> None:
+    """Let the Pythons that pyenv keeps be found by name, the one that runs this first."""
+    kept = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser().glob("versions/3.*")
+    running = "{}.{}.".format(*sys.version_info)
+    names = sorted((path.name for path in kept), key=lambda name: not name.startswith(running))
+    if names:
+        os.environ.setdefault("PYENV_VERSION", ":".join(names))
 
 
-def _find(python: str) -> str | None:
-    """The version if a program of it is on PATH, else a path to one that pyenv keeps."""
-    program = shutil.which(f"python{python}")
-    if program and _starts(program, python):
-        return python
-    pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser()
-    kept = sorted(pyenv.glob(f"versions/{python}.*/bin/python{python}"))
-    return str(kept[-1]) if kept else None
+_offer_pyenv()
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # started in the background by a script
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the tests interrupt programs
 
 
-def _starts(program: str, python: str) -> bool:
-    check = [program, "-c", f"import sys; assert sys.version.startswith('{python}.')"]
-    return subprocess.run(check, capture_output=True, check=False).returncode == 0
-
-
-@nox.session(python=_pythons())
+@nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
     """Run all tests from the checkout."""
     session.install(*CHECKOUT, *TEST_TOOLS)
@@ -63,7 +59,8 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Check types, ours and as a user sees them."""
-    session.install(*CHECKOUT, *TEST_TOOLS, "mypy==2.4.*", "nox", "types-PyYAML", "types-jsonschema")
+    stubs = ["types-PyYAML", "types-jsonschema"]
+    session.install(*CHECKOUT, *TEST_TOOLS, "mypy==2.4.*", "nox", *stubs)
     session.run("mypy")
 
 

@@ -53,7 +53,7 @@ class Transport:
         verify: bool = True,
         ca_file: str = "",
         connect_s: float = 15.0,
-        idle_s: float = 600.0,
+        idle_s: float = 300.0,
     ) -> None:
         self.verify = verify
         self.ca_file = ca_file

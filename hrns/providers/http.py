@@ -254,7 +254,7 @@ def build(
     skip_verify: bool = False,
     ca_file: str = "",
     connect_s: float = 15.0,
-    idle_s: float = 600.0,
+    idle_s: float = 300.0,
 ) -> HttpProvider:
     """The provider that these plain values describe.
 

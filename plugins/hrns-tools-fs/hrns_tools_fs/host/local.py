@@ -165,10 +165,14 @@ class LocalLog:
 
 
 def _resolved(path: Path) -> Path:
+    """The path behind all links; links in a circle are an OSError (ELOOP) in every Python."""
     try:
-        return path.resolve()
-    except RuntimeError as error:  # links in a circle, before Python 3.13
+        resolved = path.resolve()
+    except RuntimeError as error:  # what Python makes of a circle before 3.13
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from error
+    if resolved.is_symlink():  # and what it leaves of one from 3.13 on
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    return resolved
 
 
 def _info(found: os.stat_result) -> FileInfo:
