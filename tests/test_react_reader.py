@@ -298,6 +298,12 @@ def test_tag_that_is_never_closed_leaves_no_step() -> None:
         parse_react_step("<think>\nAction: rm\nAction Input: {}\nFinal Answer: hi")
 
 
+@pytest.mark.parametrize("tags", ["<think></think>", "</think>", "<think>", "{}</think>"])
+def test_any_number_of_tags_is_read(tags: str) -> None:
+    text = f"{tags * 5000}</think>Final Answer: hi"
+    assert parse_react_step(text) == FinalAnswer("hi")
+
+
 def test_what_is_kept_of_a_reply_has_no_think_tags() -> None:
     reader = StepReader()
     reader.feed("<think>a\nb</think>\nThought: ok\nAction: f(1)\nObservation: made up\n")

@@ -103,13 +103,14 @@ class ReactMode:
     def _steps(self, request: ModelRequest, cancel: Cancel) -> Generator[Delta, None, None]:
         asked = self._asked(request)
         parts = _Parts({tool.name for tool in request.tools})
+        reading = _Reading(parts)
         usage: Usage | None = None
         for attempt in range(ATTEMPTS):
             if attempt:
                 yield ProviderNotice("the model kept to no form that can be read: it was reminded")
                 said = AssistantMessage([Text(reading.text)])
                 asked = evolve(asked, messages=(*asked.messages, said, UserMessage(REMINDER)))
-            reading = _Reading(parts)
+                reading = _Reading(parts)
             yield from _read(reading, self.inner.reply(asked, cancel))
             if reading.usage is not None:
                 usage = reading.usage if usage is None else usage + reading.usage

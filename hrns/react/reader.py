@@ -76,6 +76,7 @@ class StepReader:
         self._pieces: list[str] = []  # of the line that is not complete yet
         self._settled = False  # whether that line waits for its end, whatever comes
         self._midline = False  # whether its beginning was given out
+        self._rest: str | None = None  # of the line, to be read like a line of its own
         self._thinking = False
         self._held = ""  # may become the closing tag
         self._events: list[Event] = []
@@ -132,13 +133,15 @@ class StepReader:
 
     def _take(self, text: str, *, ends: bool) -> None:
         """Take more of a line, to its end or not."""
-        if self.done:
-            return
+        self._rest = text
+        while self._rest is not None and not self.done:
+            text, self._rest = self._rest, None
+            self._take_once(text, ends=ends)
+
+    def _take_once(self, text: str, *, ends: bool) -> None:
         if self._thinking:
-            rest = self._think(text, ends=ends)
-            if rest is None:
-                return
-            text = rest
+            self._think(text, ends=ends)
+            return
         if self._midline:
             self._show(f"{text}\n" if ends else text)
             self._midline = not ends
@@ -152,14 +155,15 @@ class StepReader:
         elif not self._settled:
             self._peek("".join(self._pieces))
 
-    def _think(self, text: str, *, ends: bool) -> str | None:
-        """Give out what is thought in tags; gives back what stands behind the closing tag."""
+    def _think(self, text: str, *, ends: bool) -> None:
+        """Give out what is thought in tags."""
         text = self._held + text
         self._held = ""
         if tag := _THOUGHT.search(text):
             self._thinking = False
             self._give("reasoning", text[: tag.start()])
-            return text[tag.end() :]
+            self._rest = text[tag.end() :]
+            return
         if ends:
             text += "\n"
         else:
@@ -168,7 +172,6 @@ class StepReader:
                 self._held = text[start:]
                 text = text[:start]
         self._give("reasoning", text)
-        return None
 
     def _give(self, kind: Literal["reasoning", "thought", "answer"], text: str) -> None:
         if text:
@@ -259,7 +262,7 @@ class StepReader:
         elif tag := _THINK.match(line):
             self._kept.pop()
             self._thinking = True
-            self._take(line[tag.end() :], ends=True)
+            self._rest = line[tag.end() :]
         elif self._state == "head" and (tag := _THOUGHT.search(line)):
             self._was_thinking(line, tag)
         elif self._state == "thought" and (tag := _THOUGHT.match(line.lstrip(" \t"))):
@@ -312,7 +315,7 @@ class StepReader:
         before = "\n".join((*self._loose, line[: tag.start()]))
         self._begin()
         self._give("reasoning", before)
-        self._take(line[tag.end() :], ends=True)
+        self._rest = line[tag.end() :]
 
     def _block_line(self, line: str, label: Label | None) -> None:
         if label is not None and not self._brackets.in_string:
