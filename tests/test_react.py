@@ -264,6 +264,14 @@ def test_tool_of_the_loop_is_a_tool_of_the_registry() -> None:
     assert tools.tools() == (area,)
 
 
+def test_tool_of_the_loop_is_shown_to_an_api_as_it_is() -> None:
+    bare = Tool("bare", "Anything.", {"properties": {"a": {}}}, lambda given, _: given)
+    (shown,) = ToolRegistry([bare]).openai_tools()
+    assert shown["function"]["parameters"] == {"properties": {"a": {}}}
+    result = ToolRegistry([bare]).dispatch_call(ToolCall("c1", "bare", '{"a": 1}'))
+    assert result == ToolResult("bare", '{"a": 1}', True, "c1")
+
+
 def test_tool_of_the_loop_tells_what_is_wrong_with_its_input() -> None:
     tools = ToolRegistry([area])
     result = tools.dispatch_text("area", '{"width": "3", "hight": 1}')

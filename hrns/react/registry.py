@@ -21,6 +21,7 @@ from ..errors import (
     Serialization,
     ToolFailed,
     ToolNotFound,
+    in_words,
 )
 from ..messages import Image, ToolCall
 from ..messages import ToolResult as LoopResult
@@ -217,7 +218,8 @@ class ToolRegistry:
         return self._array(Ollama().encode_tools)
 
     def _array(self, encode: Callable[[tuple[base.ToolSpec, ...]], bytes]) -> list[dict[str, Any]]:
-        offered = tuple(entry.spec.offered() for entry in self._entries.values())
+        entries = self._entries.values()
+        offered = tuple(each.tool.spec if each.tool else each.spec.offered() for each in entries)
         array: list[dict[str, Any]] = json.loads(encode(offered))
         return array
 
@@ -275,7 +277,7 @@ def _handled(entry: _Entry, text: str) -> ToolResult:
     except Cancelled:
         raise
     except Exception as error:
-        reason = str(error) if isinstance(error, HrnsError) else f"{type(error).__name__}: {error}"
+        reason = str(error) if isinstance(error, HrnsError) else in_words(error)
         raise ToolFailed(name=entry.spec.name, reason=reason) from error
     return _as_result(entry.spec.name, returned)
 
