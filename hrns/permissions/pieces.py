@@ -157,7 +157,9 @@ class _Command(Piece):
 
     def touched_by(self, pattern: str) -> Match:
         parsed = CommandPattern.parse(pattern)
-        found = "yes" if parsed.like_line(self.line) else parsed.touches(self.command)
+        if parsed.is_line(self.line) or parsed.like_line(self.line):
+            return "yes"
+        found = parsed.touches(self.command)
         if found != "maybe":
             return found
         if parsed.is_mentioned(self.line):

@@ -75,7 +75,7 @@ def _hint(text: str) -> str:
     """What to write instead."""
     name, opened, _ = text.partition("(")
     if opened and _RULE.fullmatch(name) and not text.endswith(")"):
-        return "The closing parenthesis is missing."
+        return "A rule with a pattern ends in a closing parenthesis."
     if opened and _RULE.fullmatch(name):
         return f"Put a pattern between the parentheses, or write {name} alone for all its calls."
     return (

@@ -364,10 +364,10 @@ class Grammar(Words):
         target = self.word()
         if target is None:
             raise Unclear(f"{operator} leads nowhere")
-        if operator == "<<<":
-            if holds_code(target.text) and not target.exact:
-                raise Unclear("<<< has quoted substitutions")
+        if operator == "<<<" and (target.exact or not holds_code(target.text)):
             simple.script = target.text if target.exact else None
+        elif holds_code(target.text):  # bash expands what stands behind >& twice
+            raise Unclear(f"{operator} has quoted substitutions")
         else:
             self._note(operator, target)
         return True

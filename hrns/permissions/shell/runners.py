@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from attrs import evolve, field, frozen
 
-from .values import ANYTHING, ASSIGNMENT, Command, Word, names
+from .values import ANYTHING, Command, Word, names
 from .variables import holds_code
 
 __all__ = ["Inside", "inside", "program", "runs_a_file"]
@@ -151,7 +151,8 @@ def _behind_options(words: Sequence[Word], options: _Options) -> Inside:
         return Inside()
     at = _past_options(words, options)
     assignments: list[Word] = []
-    while at is not None and options.sets and at < len(words) and ASSIGNMENT.match(words[at].text):
+    # env takes any word with a = in it for a variable, whatever its name.
+    while at is not None and options.sets and at < len(words) and "=" in words[at].text:
         assignments.append(words[at])
         at += 1
     if at is None or any(word.many for word in words[1:at]):
@@ -180,7 +181,7 @@ def _past_options(words: Sequence[Word], options: _Options) -> int | None:
     at = 1
     while at < len(words):
         word = words[at]
-        if not word.exact and not ASSIGNMENT.match(word.text):
+        if not word.exact:
             return at if _no_option(word) else None
         if not word.text.startswith("-"):
             return at
@@ -267,8 +268,9 @@ def _trap(command: Command) -> Inside:
 
 def _alias(command: Command) -> Inside:
     """What a name is to stand for; from then on, any command may be another one."""
-    texts = [word.text.partition("=")[2] for word in command.words[1:] if "=" in word.text]
-    return Inside((_unknown("alias"),) if texts else (), tuple(texts))
+    words = [word for word in command.words[1:] if "=" in word.text or not word.exact]
+    texts = tuple(word.text.partition("=")[2] for word in words)
+    return Inside((_unknown("alias"),) if words else (), texts)
 
 
 def _source(command: Command) -> Inside:
