@@ -77,7 +77,7 @@ from .records import RequestEditor, ToolWrapper
 from .reply import Fold
 from .retry import RetryPolicy, delay_s
 from .tools import Arguments, Tool, named, parse_arguments, to_result
-from .transcript import extended, repair, sound_reply, unanswered
+from .transcript import extend, repair, sound_reply, unanswered
 
 __all__ = ["Limits", "Loop"]
 
@@ -140,7 +140,7 @@ class _Run:
 
     def __init__(self, messages: Sequence[Message], model: str, cancel: Cancel) -> None:
         self.transcript: list[Message] = list(messages)
-        self.sent = repair(messages)
+        self._sent = list(repair(messages))
         self._unsent: list[Message] = []
         self.model = model
         self.cancel = cancel
@@ -158,9 +158,9 @@ class _Run:
 
     def conversation(self) -> tuple[Message, ...]:
         """All of it, as it can be sent."""
-        self.sent = extended(self.sent, self._unsent)
+        extend(self._sent, self._unsent)
         self._unsent.clear()
-        return self.sent
+        return tuple(self._sent)
 
     def is_running(self, call: ToolCall) -> bool:
         """Whether this very call runs: its id may have come before, from a thread that lives."""
@@ -686,7 +686,8 @@ def _clock(seconds: float | None, cancel: Cancel) -> Iterator[None]:
     if seconds is None:
         yield
         return
-    reason = f"the limit of {seconds:g} seconds is reached"
+    unit = "second" if seconds == 1 else "seconds"
+    reason = f"the limit of {seconds:g} {unit} is reached"
     timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), cancel.set, (reason,))
     timer.daemon = True
     timer.start()

@@ -687,10 +687,11 @@ def test_token_limit_ends_the_run() -> None:
     assert shown(chunks, UsageChunk) == [UsageChunk(Usage(8, 2))] * 2
 
 
-def test_time_limit_ends_the_run() -> None:
-    loop = Loop(ScriptedProvider([[Say("let me think"), Wait()]]), limits=Limits(seconds=0.05))
+@pytest.mark.parametrize(("seconds", "told"), [(0.05, "0.05 seconds"), (1, "1 second")])
+def test_time_limit_ends_the_run(seconds: float, told: str) -> None:
+    loop = Loop(ScriptedProvider([[Say("let me think"), Wait()]]), limits=Limits(seconds=seconds))
     chunks = run(loop)
-    assert chunks[-1] == EndChunk("limit", "the limit of 0.05 seconds is reached")
+    assert chunks[-1] == EndChunk("limit", f"the limit of {told} is reached")
     assert loop.messages[-1] == AssistantMessage([Text("let me think")], ORIGIN, "interrupted")
 
 
