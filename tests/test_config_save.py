@@ -447,6 +447,15 @@ def test_put_provider_writes_all_that_is_said(path: Path) -> None:
     assert edit_config(path, put_provider(provider)).providers == {"home": provider}
 
 
+def test_put_provider_adds_no_field_that_says_nothing(path: Path) -> None:
+    edit_config(path, put_provider(ProviderConfig("home", "http://h/v1", extra={"future": 0})))
+    plain = {"url": "http://h/v1", "api": "openai-chat", "future": 0}
+    assert _read(path) == {"providers": {"home": plain}}
+    edit_config(path, put_provider(ProviderConfig("home", "http://h/v1", KEY, skip_verify=True)))
+    edit_config(path, put_provider(ProviderConfig("home", "http://h/v1")))
+    assert _read(path)["providers"]["home"] == {**plain, "key": "", "skipVerify": False}
+
+
 @pytest.mark.parametrize("change", [set_model("hone", "m"), remove_provider("hone")])
 def test_change_to_a_provider_that_is_not_there_is_an_error(
     path: Path, write: Write, change: Change

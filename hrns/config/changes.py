@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import ConfigError
@@ -45,11 +46,14 @@ def set_model(provider: str, model: str) -> Change:
 
 
 def put_provider(provider: ProviderConfig) -> Change:
-    """Adds a provider, or updates its entry: what this one does not say stays."""
+    """Adds a provider, or updates its entry: what this one does not say stays.
+
+    A field that would say nothing is not added.
+    """
 
     def change(document: dict[str, Any]) -> None:
-        providers = _inside(document, "providers", dict)
-        _inside(providers, provider.name, dict).update(_provider_entry(provider))
+        entry = _inside(_inside(document, "providers", dict), provider.name, dict)
+        entry.update(_provider_entry(provider, entry))
 
     return change
 
@@ -102,7 +106,8 @@ def _provider(document: dict[str, Any], name: str) -> dict[str, Any]:
     return _inside(providers, name, dict)
 
 
-def _provider_entry(provider: ProviderConfig) -> dict[str, Any]:
+def _provider_entry(provider: ProviderConfig, there: Collection[str]) -> dict[str, Any]:
+    """What is said of a provider; of what is not said the fields that are there already."""
     entry = {
         "url": provider.url,
         "key": provider.key,
@@ -116,4 +121,5 @@ def _provider_entry(provider: ProviderConfig) -> dict[str, Any]:
         "toolMode": provider.tool_mode,
         "caFile": provider.ca_file,
     }
-    return {**entry, **{name: value for name, value in said.items() if value}, **provider.extra}
+    fields = {name: value for name, value in entry.items() if value or name in there}
+    return {**fields, **{name: value for name, value in said.items() if value}, **provider.extra}
