@@ -107,6 +107,13 @@ class Signature:
 
 
 def _field(function: Callable[..., object], parameter: inspect.Parameter, text: str) -> Field:
+    if parameter.annotation is inspect.Parameter.empty and parameter.name in ("self", "cls"):
+        _refuse(
+            function,
+            parameter,
+            "is the object of a method",
+            "Decorate a function, or make the tool of the bound method: `tool(obj.method)`.",
+        )
     if parameter.annotation is inspect.Parameter.empty:
         _refuse(
             function,

@@ -600,6 +600,11 @@ def by_position(path: str, /) -> None:
     raise NotImplementedError
 
 
+class Box:
+    def method(self, path: str) -> None:
+        raise NotImplementedError
+
+
 def out_of_reach(price: Decimal) -> None:
     raise NotImplementedError
 
@@ -618,6 +623,11 @@ def other_name(context: OnlyForTheTypeChecker) -> None:
         ),
         (any_number, "any_number: the parameter 'paths' takes any number of values", "names"),
         (any_names, "any_names: the parameter 'options' takes any names", "names"),
+        (
+            Box.method,
+            "Box.method: the parameter 'self' is the object of a method",
+            "Decorate a function, or make the tool of the bound method: `tool(obj.method)`.",
+        ),
         (by_position, "by_position: the parameter 'path' cannot be passed by name", "names"),
         (
             out_of_reach,
