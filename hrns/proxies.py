@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from urllib.parse import urlsplit
 
-__all__ = ["place", "proxy_for"]
+__all__ = ["is_loopback", "place", "proxy_for"]
 
 
 def place(url: str) -> str:
@@ -31,14 +31,15 @@ def proxy_for(url: str) -> str | None:
     host = parts.hostname or ""
     proxies = getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
-    if not proxy or _is_loopback(host) or _in_networks(host, proxies.get("no", "")):
+    if not proxy or is_loopback(host) or _in_networks(host, proxies.get("no", "")):
         return None
     if proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
     return proxy if "://" in proxy else f"http://{proxy}"
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host of a URL is this machine itself."""
     from ipaddress import ip_address
 
     if host == "localhost" or host.endswith(".localhost"):

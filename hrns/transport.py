@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from .cancel import Cancel
 from .errors import BrokenStream, ConfigError, ProviderError, Unreachable
-from .proxies import place, proxy_for
+from .proxies import is_loopback, place, proxy_for
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     import httpx
 
 __all__ = ["Response", "Transport"]
+
+LOOPBACK_HANDSHAKE_S = 4.0
+"""The most seconds for TLS with a server of this machine, which has no network to wait for."""
 
 KEEP_ALIVE_S = 60.0
 """How long an unused connection is kept; past it a middle box may have forgotten it silently."""
@@ -43,7 +46,8 @@ class Transport:
     Parameters:
         verify: whether TLS certificates are checked.
         ca_file: a file of certificate authorities to trust as well, or "".
-        connect_s: the most seconds that connecting may take.
+        connect_s: the most seconds that connecting may take; TLS on a loopback address gets
+            `LOOPBACK_HANDSHAKE_S` at most.
         idle_s: the most seconds without a byte, before the response as well as inside it.
     """
 
@@ -91,7 +95,7 @@ class Transport:
                 return Response(self, lane, lane.send(request, cancel), url, cancel)
             except _Unanswered as fault:
                 if not (kept and fault.is_hang_up):
-                    raise _unreachable(fault.cause, url, self) from fault.cause
+                    raise self._unreachable(fault, lane, url) from fault.cause
 
     def close(self) -> None:
         """Close the connections that are not in use. The transport stays usable."""
@@ -134,11 +138,24 @@ class Transport:
             self._context = _tls_context(self.verify, self.ca_file)
         return self._context
 
+    def _unreachable(self, fault: _Unanswered, lane: _Lane, url: str) -> ProviderError:
+        if lane.shaking_hands and fault.is_time_out:
+            return Unreachable(
+                f"{place(url)} did not answer the TLS handshake within {self._connect_s(url):g} s",
+                hint="Does it speak https? Write http:// in the URL if not.",
+                retryable=not _is_here(url),
+            )
+        return _unreachable(fault.cause, url, self)
+
+    def _connect_s(self, url: str) -> float:
+        is_quick = url.startswith("https:") and _is_here(url)
+        return min(self.connect_s, LOOPBACK_HANDSHAKE_S) if is_quick else self.connect_s
+
     def _request(
         self, method: str, url: str, headers: Sequence[tuple[str, str]], body: bytes, lane: _Lane
     ) -> httpx.Request:
         timeout = {
-            "connect": self.connect_s,
+            "connect": self._connect_s(url),
             "read": self.idle_s,
             "write": self.idle_s,
             "pool": None,
@@ -285,6 +302,13 @@ class _Unanswered(Exception):
         hang_ups = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
         return isinstance(self.cause, hang_ups)
 
+    @property
+    def is_time_out(self) -> bool:
+        """Whether nothing came in time."""
+        import httpx
+
+        return isinstance(self.cause, httpx.TimeoutException)
+
 
 class _Lane:
     """A httpx transport with one connection, and the socket of it."""
@@ -293,9 +317,12 @@ class _Lane:
         self._transport = transport
         self._socket: socket | None = None
         self._abandoned = False
+        self.shaking_hands = False
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
         """Called by httpcore at each step of a request: keeps the newest socket."""
+        if ".start_tls." in event:
+            self.shaking_hands = not event.endswith(".complete")
         if event.endswith(("connect_tcp.complete", "start_tls.complete")):
             self._socket = info["return_value"].get_extra_info("socket")
             if self._abandoned:
@@ -365,6 +392,11 @@ def _close_lanes(idle: dict[str, list[_Lane]]) -> None:
         with suppress(IndexError):
             while True:
                 lanes.pop().close()
+
+
+def _is_here(url: str) -> bool:
+    """Whether the server is on this machine; then no proxy stands between."""
+    return is_loopback(urlsplit(url).hostname or "")
 
 
 def _origin(url: str) -> str:
@@ -461,9 +493,11 @@ def _no_connection(error: Exception, url: str) -> Unreachable:
                 hint="Is the host in the URL spelt right, and is the network there?",
             )
         if isinstance(cause, ConnectionRefusedError):
+            is_here = _is_here(url)
             return Unreachable(
                 f"{where} cannot be reached{through}: nothing listens there",
-                hint="Is the server running, and is the port right?",
+                hint=f"Is the server {'started' if is_here else 'running'}, and is the port right?",
+                retryable=not is_here,
             )
     reason = str(error).partition("] ")[2] or str(error)
     return Unreachable(f"{where} cannot be reached{through}: {reason}")

@@ -332,7 +332,8 @@ def test_nothing_listening_says_so(transport: Transport) -> None:
     error = fault_of(f"http://127.0.0.1:{port}/v1?key=secret", transport)
     assert type(error) is Unreachable
     assert error.message == f"127.0.0.1:{port} cannot be reached: nothing listens there"
-    assert error.hint == "Is the server running, and is the port right?"
+    assert error.hint == "Is the server started, and is the port right?"
+    assert not error.retryable  # what is not started on this machine is not waited for
 
 
 def test_unknown_name_says_so(transport: Transport) -> None:
@@ -446,6 +447,15 @@ def test_plain_server_behind_an_https_url_says_so() -> None:
     assert not error.retryable
 
 
+def test_plain_server_that_waits_for_more_than_a_handshake_says_so() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        error = fault_of(f"https://127.0.0.1:{port}/v1", Transport(connect_s=0.2))
+    assert error.message == f"127.0.0.1:{port} did not answer the TLS handshake within 0.2 s"
+    assert error.hint == "Does it speak https? Write http:// in the URL if not."
+    assert not error.retryable
+
+
 @pytest.mark.parametrize("content", [None, "no certificate"])
 def test_file_of_authorities_that_is_none_is_a_fault_of_the_configuration(
     tmp_path: Path, content: str | None
@@ -475,6 +485,7 @@ def test_proxy_that_is_not_there_is_named_without_its_password(
     assert type(error) is Unreachable
     assert f"through the proxy 127.0.0.1:{port}: nothing listens there" in error.message
     assert "hunter2" not in str(error)
+    assert error.retryable
 
 
 def test_proxy_that_refuses_is_named(transport: Transport, monkeypatch: pytest.MonkeyPatch) -> None:
