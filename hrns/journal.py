@@ -26,6 +26,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 from zlib import crc32
 
@@ -394,9 +395,11 @@ def list_sessions(folder: Path) -> list[SessionInfo]:
 
 def _info(path: Path) -> SessionInfo | None:
     try:
+        stat = path.stat()
+        if not S_ISREG(stat.st_mode):
+            return None  # opening a named pipe would wait for who writes to it
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
-        stat = path.stat()
         first, _, rest = head.partition(b"\n")
         header = _header(path, first)
     except (OSError, SessionError):

@@ -173,8 +173,9 @@ class _Reader:
 def _failure(entry: Entry) -> ProviderError:
     reason = str(entry.data.get("reason", "error"))
     kinds = [kind for kind in vars(errors).values() if _is_provider_error(kind, reason)]
+    status = entry.data.get("http_status")
     failure: ProviderError = (kinds or [ProviderError])[0](
-        str(entry.data.get("text", "")), status=int(entry.data.get("http_status", 0))
+        str(entry.data.get("text", "")), status=status if isinstance(status, int) else 0
     )
     failure.__dict__["code"] = reason
     return failure

@@ -27,7 +27,7 @@ from .tools import NAME_PATTERN, parse_arguments, sound_text, to_result
 
 __all__ = [
     "INTERRUPTED",
-    "extended",
+    "extend",
     "pending_calls",
     "repair",
     "sound_reply",
@@ -81,20 +81,20 @@ def repair(messages: Sequence[Message]) -> tuple[Message, ...]:
     return (*_sound_system(system), *turns)
 
 
-def extended(repaired: Sequence[Message], added: Sequence[Message]) -> tuple[Message, ...]:
-    """`repair((*repaired, *added))`, in the time that `added` takes.
+def extend(repaired: list[Message], added: Sequence[Message]) -> None:
+    """Make it `repair((*repaired, *added))`, in the time that `added` takes.
 
     What is wrong between two assistant messages is mended between them: so only what comes after
     the last one has to be looked at again.
     """
-    for start in range(len(repaired) - 1, -1, -1):
-        if isinstance(repaired[start], AssistantMessage):
-            break
+    last = (
+        n for n in range(len(repaired) - 1, -1, -1) if isinstance(repaired[n], AssistantMessage)
+    )
+    start = next(last, None)
+    if start is None or any(isinstance(message, SystemMessage) for message in added):
+        repaired[:] = repair((*repaired, *added))
     else:
-        return repair((*repaired, *added))
-    if any(isinstance(message, SystemMessage) for message in added):
-        return repair((*repaired, *added))
-    return (*repaired[:start], *_turns((*repaired[start:], *added)))
+        repaired[start:] = list(_turns((*repaired[start:], *added)))
 
 
 def sound_reply(message: AssistantMessage) -> AssistantMessage:

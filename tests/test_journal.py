@@ -261,6 +261,13 @@ def test_foreign_message_in_the_head_keeps_no_session_from_being_listed(
     assert (story.provider, story.model, story.agent) == ("", "", "Builder")
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes of POSIX")
+def test_what_is_no_file_is_no_session_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "folder.jsonl").mkdir()
+    assert list_sessions(tmp_path) == []
+
+
 def test_sessions_are_below_home_where_no_data_home_is_set() -> None:
     assert sessions_root({}, Path("/home/x")) == Path("/home/x/.local/share/hrns/sessions")
     relative = sessions_root({"XDG_DATA_HOME": "relative"}, Path("/home/x"))

@@ -20,9 +20,9 @@ from hrns.chunks import (
 )
 from hrns.config import Config, ProviderConfig
 from hrns.errors import AuthenticationFailed, ToolFailure
-from hrns.journal import read_journal
+from hrns.journal import Journal, read_journal
 from hrns.loop import Limits
-from hrns.messages import Usage
+from hrns.messages import Usage, UserMessage
 from hrns.permissions import Rule
 from hrns.plugins import Plugins, hookimpl
 from hrns.providers.base import Finish, PartNative, PartStart
@@ -198,3 +198,13 @@ def test_replay_of_a_run_that_was_killed_ends(tmp_path: Path) -> None:
         "message_done",
         "end",
     ]
+
+
+@pytest.mark.parametrize("fields", [{}, {"text": 5, "reason": [], "http_status": "x"}])
+def test_replay_of_a_foreign_error_is_an_error(tmp_path: Path, fields: dict[str, object]) -> None:
+    journal = Journal.create(tmp_path, "aaaa", tmp_path)
+    journal.append("message", message=UserMessage("a"))
+    journal.append("error", **fields)
+    journal.append("end", reason="error")
+    chunks = list(replay(read_journal(journal.path)))
+    assert [chunk.type for chunk in chunks] == ["error", "end"]

@@ -26,7 +26,7 @@ from hrns.messages import (
 from hrns.tools import NAME_PATTERN, sound_text
 from hrns.transcript import (
     INTERRUPTED,
-    extended,
+    extend,
     pending_calls,
     repair,
     sound_reply,
@@ -255,4 +255,6 @@ def test_anything_becomes_a_conversation_that_a_strict_server_takes(
 @given(MESSAGES, MESSAGES)
 def test_extending_is_repairing_the_whole(old: list[Message], new: list[Message]) -> None:
     repaired = repair(old)
-    assert extended(repaired, new) == repair((*repaired, *new))
+    growing = list(repaired)
+    extend(growing, new)
+    assert tuple(growing) == repair((*repaired, *new))
