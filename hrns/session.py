@@ -45,9 +45,11 @@ from .permissions import (
     Rule,
     Verdict,
     mode_policy,
+    own_places,
 )
 from .plugins import Owned, PluginInfo, Plugins, first_owners
 from .providers.base import ModelInfo, ModelOptions, Provider
+from .providers.tool_mode import with_tool_mode
 from .recording import Recorder
 from .records import PromptSection, ProviderKind, Skill, SlashCommand
 from .redact import redactor_for
@@ -141,6 +143,13 @@ def _built(owned: Owned[ProviderKind], entry: ProviderConfig) -> Provider:
     if not is_provider(provider):
         raise ConfigError(f"{who} gave {shown(provider)} as the provider {entry.name!r}")
     return provider
+
+
+def _offering_tools(
+    plugins: Plugins, entry: ProviderConfig, environ: Mapping[str, str]
+) -> Provider:
+    """The provider of an entry, its models offered tools as the entry's `toolMode` says."""
+    return with_tool_mode(build_provider(plugins, entry, environ), entry.tool_mode_for)
 
 
 def choose_agent(agents: Sequence[Agent], wanted: str, saved: str) -> tuple[Agent, str]:
@@ -283,7 +292,7 @@ class Session:
         self._prompt = prompt
         self._redact = redactor_for(config, environ)
         context.warn = self.notice
-        self._provider = build_provider(plugins, entry, environ)
+        self._provider = _offering_tools(plugins, entry, environ)
         self.entry = entry
         self._gather()
         story = tell(resume.branch()) if resume else Story(())
@@ -314,7 +323,8 @@ class Session:
         owned = _tools(plugins, context)
         self.tools = tuple(each.record for each in owned)
         self.tool_plugins = {each.record.name: each.plugin for each in owned}
-        self._policies = _policies(plugins, context, self._rules)
+        own = own_places(self._config.path)
+        self._policies = _policies(plugins, context, self._rules, own)
         self._wrappers = _callables(plugins, "hrns_tool_wrappers", context)
         self._editors = _callables(plugins, "hrns_request_editors", context)
         self._sinks = plugins.collect_callables("hrns_chunk_sinks", context=context)
@@ -511,7 +521,7 @@ class Session:
         Raises:
             ConfigError: the entry does not do; the old provider is kept.
         """
-        provider = build_provider(self.plugins, entry, self._environ)
+        provider = _offering_tools(self.plugins, entry, self._environ)
         if config is not None:
             self.use_config(config)
         self._provider, self.entry, self._model_named = provider, entry, True
@@ -588,8 +598,9 @@ class Session:
         def put(question: Question) -> Answer:
             answer = ask(question)
             if answer.kind in ("session", "always"):
-                rule = answer.rule or question.verdict.rule or question.tool.name
-                self._rules.append(Rule.parse("allow", rule, "this session"))
+                # A policy that offers no rule is not to be answered for more than this call.
+                if rule := answer.rule or question.verdict.rule:
+                    self._rules.append(Rule.parse("allow", rule, "this session"))
             return answer
 
         return put
@@ -676,12 +687,12 @@ def _tools(plugins: Plugins, context: SessionContext) -> list[Owned[Tool]]:
 
 
 def _policies(
-    plugins: Plugins, context: SessionContext, rules: Sequence[Rule]
+    plugins: Plugins, context: SessionContext, rules: Sequence[Rule], own: Sequence[Path]
 ) -> tuple[Policy, ...]:
     """The mode and the rules, then the plugins' policies; a hook that broke denies."""
     collected = plugins.collect_callables("hrns_permission_policies", context=context)
     broken = [_closed_door(info) for info in plugins.failed("hrns_permission_policies")]
-    return (mode_policy(context, rules), *broken, *(each.record for each in collected))
+    return (mode_policy(context, rules, own), *broken, *(each.record for each in collected))
 
 
 def _closed_door(info: PluginInfo) -> Policy:

@@ -13,14 +13,14 @@ from hrns.agents import Agent
 from hrns.chunks import Chunk, EndChunk, MessageChunk, NoticeChunk
 from hrns.config import Config, ProviderConfig, config_from
 from hrns.context import Mode, SessionContext
-from hrns.errors import ConfigError, UsageError
+from hrns.errors import ConfigError, ToolsRefused, UsageError
 from hrns.messages import SystemMessage, ToolMessage, ToolResult, UserMessage
 from hrns.permissions import Answer, Question, Rule
 from hrns.plugins import Plugins
 from hrns.providers.base import ModelOptions
 from hrns.records import PromptSection, ProviderKind, Skill
 from hrns.session import BASE_PROMPT, Session, build_provider, choose_agent, open_session
-from hrns.testing import Call, Reply, Say, ScriptedProvider
+from hrns.testing import Call, Fail, Reply, Say, ScriptedProvider
 from hrns.tools import Tool, ToolContext, tool
 
 ENTRY = ProviderConfig("test", api="scripted", model="m")
@@ -112,7 +112,7 @@ def make(
 
 
 def requests(session: Session) -> Any:
-    return session._provider.requests  # type: ignore[attr-defined]
+    return session._provider.inner.requests  # type: ignore[attr-defined]
 
 
 def results(session: Session) -> list[ToolResult]:
@@ -451,6 +451,18 @@ def test_other_provider_and_model_keep_the_conversation() -> None:
     with pytest.raises(ConfigError):
         session.use_provider(ProviderConfig("bad", api="morse", model="x"))
     assert session.entry.name == "other"
+
+
+def test_model_that_is_refused_tools_goes_on_with_tools_as_text() -> None:
+    refusal = Fail(ToolsRefused("no tools here"))
+    action = Say("Thought: look\nAction: look\nAction Input: {}")
+    answer = Say("Thought: done\nFinal Answer: it is seen")
+    session = make([refusal, action, answer], Guest(tools=[look("seen")]))
+    chunks = list(session.send("go"))
+    assert [chunk.type for chunk in chunks].count("notice") == 1
+    assert [r.text for r in results(session)] == ["seen"]
+    assert "".join(c.text for c in chunks if isinstance(c, MessageChunk)) == "it is seen"
+    assert requests(session)[1].tools == ()
 
 
 def test_options_of_the_provider_are_sent() -> None:
