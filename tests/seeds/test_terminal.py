@@ -34,7 +34,7 @@ class Person:
         self.said: list[str] = []
         self.errors: list[str] = []
         self.sent: list[str] = []
-        self.session: Session
+        self.sessions: list[Session] = []
 
     # What a front end offers
 
@@ -45,12 +45,14 @@ class Person:
         self.errors.append(text)
 
     def ask(self, prompt: str, *, default: str = "", secret: bool = False) -> str | None:  # noqa: ARG002
-        answers = (self.answers[about] for about in self.answers if about in prompt)
-        return next(answers, None) or default
+        return self._answer(prompt) or default
 
     def pick(self, title: str, options: Sequence[tuple[str, str]]) -> str | None:
         self.said.append(f"{title} {[name for name, _ in options]}")
-        return self.answers.get("pick")
+        return self._answer(title)
+
+    def _answer(self, question: str) -> str | None:
+        return next((self.answers[about] for about in self.answers if about in question), None)
 
     def send(self, text: str) -> None:
         self.sent.append(text)
@@ -64,6 +66,10 @@ class Person:
         self.path.write_text(json.dumps(document), encoding="utf-8")
 
     @property
+    def session(self) -> Session:
+        return self.sessions[-1]
+
+    @property
     def saved(self) -> Any:
         return json.loads(self.path.read_text("utf-8"))
 
@@ -75,7 +81,7 @@ class Person:
         launch = Launch(self.home, load_config(self.path), plugins, environ={})
         session = boot(launch, self, _refuse)
         if session is not None:
-            self.session = session
+            self.sessions.append(session)
             self.told_at_start = session.take_notices()
         return session
 
@@ -112,7 +118,8 @@ def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Person]:
     monkeypatch.setenv("HOME", str(tmp_path))
     person = Person(tmp_path)
     yield person
-    person.session.close()
+    for session in person.sessions:
+        session.close()
 
 
 @pytest.fixture
@@ -147,7 +154,8 @@ def test_without_a_provider_one_is_asked_for_saved_and_made_current(
     with LoopbackServer(served, tls=server_tls) as server:
         url = f"{server.url}/near/v1"
         person.start(
-            **{"Provider name": "home", "URL": url, "Key": "sk-planted-key"},
+            **{"be connected": "other", "Provider name": "home"},
+            **{"URL": url, "Key": "sk-planted-key"},
             **{"Skip the verification": "y", "Default model": "near-small"},
         )
         person.chat("Hi.")
@@ -181,7 +189,7 @@ def test_stale_provider_is_replaced_by_one_that_is_picked(
 ) -> None:
     entry = {"url": f"{server.url}/near/v1", "model": "near-large"}
     person.configure({"providers": {"near": entry, "far": entry}, "currentProvider": "gone"})
-    person.start(pick="far")
+    person.start(**{"be used": "far"})
     assert any("gone" in error for error in person.errors)
     assert any("near" in said and "far" in said for said in person.said)
     assert person.saved["currentProvider"] == person.session.entry.name == "far"
@@ -260,8 +268,8 @@ def test_connect_saves_a_provider_and_switches_to_it(
 ) -> None:
     at_work.do(
         "/connect",
-        **{"Provider name": "third", "URL": f"{server.url}/third/v1"},
-        **{"Default model": "third-small"},
+        **{"be connected": "other", "Provider name": "third"},
+        **{"URL": f"{server.url}/third/v1", "Default model": "third-small"},
     )
     at_work.chat("Again.")
     assert asked(server)[-1] == ("third", "third-small")
