@@ -11,18 +11,30 @@ from urllib.parse import urlsplit
 
 from .cancel import Cancel
 from .config import ENVIRONMENT_PROVIDERS, Config, ProviderConfig
-from .errors import Unreachable, in_words
+from .errors import ConfigError, RequestRefused, Unreachable, UsageError, in_words
 from .messages import UserMessage
+from .nearest import nearest
 from .plugins import Owned, Plugins
-from .providers.base import ModelOptions, ModelRequest, Provider
+from .providers.base import ModelInfo, ModelOptions, ModelRequest, Provider
 from .providers.endpoints import guess_api
 from .records import ProviderKind
 
-__all__ = ["api_of", "ask_a_word", "entry_for", "name_for", "within"]
+__all__ = [
+    "api_of",
+    "ask_a_word",
+    "checked_name",
+    "entry_for",
+    "full_url",
+    "list_models",
+    "name_for",
+    "within",
+]
 
 T = TypeVar("T")
 
 _LOCAL = ("localhost", "127.0.0.1", "::1", "0.0.0.0")  # noqa: S104 - recognised, not listened on
+_PRIVATE_DOMAINS = (".localhost", ".local", ".lan", ".home", ".internal", ".home.arpa")
+_NAME = re.compile(r"\w[\w.:/@+-]*")
 _SAYS_NOTHING = ("api", "www", "llm", "ai", "com", "org", "net", "io", "co")
 _TOKENS = 16
 """What a trial request may cost; some servers refuse fewer."""
@@ -43,6 +55,62 @@ def entry_for(name: str, config: Config, environ: Mapping[str, str]) -> Provider
     return known.config(environ)
 
 
+def checked_name(name: str) -> str:
+    """The name for a provider, if it is one word.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if _NAME.fullmatch(name):
+        return name
+    raise UsageError(
+        f"{name!r} cannot be the name of a provider",
+        hint="A name is one word of letters, digits, - and _, such as home.",
+    )
+
+
+def full_url(text: str) -> str:
+    """The base URL that a text means; one without a scheme gets one.
+
+    That is http for this machine and private networks, and https for all others.
+
+    Raises:
+        ConfigError: it means none.
+    """
+    text = text.strip()
+    if "://" in text or not text:
+        return text
+    host = _host_of(text)
+    if not re.fullmatch(r"[\w.:%-]+", host) or not (set(".:/[") & set(text) or host in _LOCAL):
+        shown = text.rpartition("@")[2]  # without a password
+        raise ConfigError(f"{shown!r} is neither a known name nor a URL", hint=_suggest(text))
+    return f"{'http' if _is_private(host) else 'https'}://{text}"
+
+
+def _host_of(url: str) -> str:
+    """The host of a URL with or without a scheme, in lower case; "" if there is none."""
+    try:
+        return (urlsplit(url if "://" in url else f"//{url}").hostname or "").lower()
+    except ValueError:  # brackets that are not closed
+        return ""
+
+
+def _is_private(host: str) -> bool:
+    """Whether a host is this machine or one of a private network, as far as its name tells."""
+    from ipaddress import ip_address
+
+    try:
+        return not ip_address(host).is_global
+    except ValueError:
+        return "." not in host or host.endswith(_PRIVATE_DOMAINS)
+
+
+def _suggest(text: str) -> str:
+    near = nearest(text, [each.name for each in ENVIRONMENT_PROVIDERS])
+    question = f"Did you mean {near[0]}? " if near else ""
+    return f"{question}A URL is such as http://localhost:8080/v1."
+
+
 def api_of(url: str, plugins: Plugins) -> str:
     """The protocol that is most likely spoken at a URL; the word of a plugin comes first."""
     kinds = plugins.collect("hrns_providers", ProviderKind)
@@ -60,7 +128,7 @@ def _recognises(kind: Owned[ProviderKind], url: str, plugins: Plugins) -> bool:
 
 def name_for(url: str, taken: Iterable[str]) -> str:
     """A name for the provider at a URL that is not taken yet: the service's, or its host's."""
-    host = (urlsplit(url if "://" in url else f"//{url}").hostname or "").lower()
+    host = _host_of(url)
     for known in ENVIRONMENT_PROVIDERS:
         if known.api != "ollama" and urlsplit(known.url).hostname == host:
             return _free(known.name, taken)
@@ -99,6 +167,31 @@ def within(seconds: float, ask: Callable[[], T]) -> T:
     if error is not None:
         raise error
     return answer  # type: ignore[return-value]  # None only beside an error
+
+
+def list_models(provider: Provider) -> list[ModelInfo]:
+    """The models that a provider offers; where there is no such list, the hint is on the path.
+
+    Raises:
+        ProviderError: they could not be listed.
+        ConfigError: the URL, a header or the proxy cannot be used.
+    """
+    try:
+        return list(provider.models())
+    except RequestRefused as error:
+        if error.status in (404, 405):
+            error.hint = _about_path(provider.endpoint, provider.api)
+        raise
+
+
+def _about_path(base: str, api: str) -> str:
+    parts = urlsplit(base)
+    if parts.path.rstrip("/").endswith("/v1") or not api.startswith("openai-"):
+        return f"Is the base path {parts.path or '/'} right, and does this server list its models?"
+    return (
+        f"The base path {parts.path or '/'} is probably wrong: most end in /v1, "
+        f"such as {parts.scheme}://{parts.netloc}/v1."
+    )
 
 
 def ask_a_word(provider: Provider, model: str) -> None:

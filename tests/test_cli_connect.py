@@ -31,8 +31,7 @@ def serving(models: Answer, reply: Any = b"") -> Callable[[Received], Any]:
 
 
 def entry(url: str, **more: Any) -> dict[str, Any]:
-    plain = {"url": f"{url}/v1", "key": "", "model": "m", "skipVerify": False, "api": "openai-chat"}
-    return {**plain, **more}
+    return {"url": f"{url}/v1", "model": "m", "api": "openai-chat", **more}
 
 
 # By flags
@@ -71,6 +70,50 @@ def test_word_is_asked_for_where_models_are_not_listed(hrns: Hrns) -> None:
     listed, asked = server.requests
     assert (listed.method, asked.method) == ("GET", "POST")
     assert (asked.json["model"], asked.json["max_tokens"]) == ("m", 16)
+
+
+def test_fault_of_the_path_comes_before_the_model_that_is_not_named(hrns: Hrns) -> None:
+    with LoopbackServer(NOT_FOUND) as server:
+        done = hrns.call("connect", "--url", f"{server.url}/foo")
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"hrns: trying {server.url}/foo (openai-chat)\n"
+        f"hrns: 127.0.0.1:{server.port}: the request was refused (404): no such path\n"
+        f"The base path /foo is probably wrong: most end in /v1, such as {server.url}/v1.\n"
+        "If it lists none, name one with --model.\n"
+        "--no-check saves it untried.\n"
+    )
+
+
+def test_missing_key_is_told_as_missing(hrns: Hrns) -> None:
+    with LoopbackServer(NO_KEY) as server:
+        done = hrns.call("connect", "--url", f"{server.url}/v1", "--model", "m")
+        wrong = hrns.call("connect", "--url", f"{server.url}/v1", "--key", hrns.key)
+    assert done.stderr.splitlines()[2:] == [
+        "No key was given; the server wants one as the key of this provider.",
+        "Give one with --key KEY, or --key '$NAME' for a variable.",
+        "--no-check saves it untried.",
+    ]
+    assert "Look at the key of this provider.\n--no-check" in wrong.stderr
+
+
+def test_unset_variable_of_a_known_name_is_told_before_anything_is_tried(hrns: Hrns) -> None:
+    done = hrns.call("connect", "--name", "openai", "--model", "m")
+    assert done.returncode == 78
+    assert done.stderr == (
+        "hrns: the key of provider 'openai' is taken from the environment variable "
+        "OPENAI_API_KEY, which is not set\n"
+        "Set it, or give the key itself with --key.\n"
+        "--no-check saves it untried.\n",
+    )
+
+
+def test_url_without_a_scheme_is_taken_and_told(hrns: Hrns) -> None:
+    with LoopbackServer(listing("m")) as server:
+        done = hrns.call("connect", "--url", f"127.0.0.1:{server.port}/v1")
+    assert done.returncode == 0
+    assert f"the URL has no scheme: taken as {server.url}/v1" in done.stderr
+    assert json.loads(hrns.config.read_text())["providers"] == {"local": entry(server.url)}
 
 
 def test_model_that_is_not_listed_is_tried(hrns: Hrns) -> None:
@@ -132,14 +175,14 @@ def test_unchecked_provider_without_a_model_says_how_to_name_one(hrns: Hrns) -> 
                 "api": "anthropic",
             },
         ),
-        (["--api", "anthropic", "--key", "k"], {"url": "", "key": "k", "api": "anthropic"}),
+        (["--api", "anthropic", "--key", "k"], {"key": "k", "api": "anthropic"}),
         (
             ["--url", "http://localhost:11434"],
-            {"url": "http://localhost:11434", "key": "", "api": "ollama"},
+            {"url": "http://localhost:11434", "api": "ollama"},
         ),
         (
             ["--url", "https://h/v1", "--api", "openai-responses", "--skip-verify"],
-            {"url": "https://h/v1", "key": "", "api": "openai-responses", "skipVerify": True},
+            {"url": "https://h/v1", "api": "openai-responses", "skipVerify": True},
         ),
     ],
 )
@@ -148,7 +191,7 @@ def test_what_is_left_open_comes_from_what_is_known(
 ) -> None:
     assert hrns.call("connect", "--no-check", "--model", "m", *flags).returncode == 0
     (saved,) = json.loads(hrns.config.read_text())["providers"].values()
-    assert saved == {"model": "m", "skipVerify": False, **provider}
+    assert saved == {"model": "m", **provider}
 
 
 def test_provider_of_that_name_is_updated_and_what_is_not_said_stays(hrns: Hrns) -> None:
@@ -173,7 +216,9 @@ def test_key_does_not_follow_to_another_server(hrns: Hrns) -> None:
     ("flags", "status", "says"),
     [
         ([], 2, "openai, anthropic"),
-        (["--url", "localhost:8080"], 78, "http://localhost:8080"),
+        (["--url", "localhos"], 78, "'localhos' is neither a known name nor a URL"),
+        (["--url", "http://h", "--name", "?"], 2, "'?' cannot be the name of a provider"),
+        (["--url", "http://h", "--name", "my box"], 2, "one word"),
         (["--url", "http://h", "--api", "morse", "--model", "m"], 78, "openai-chat"),
         (["--url", "http://127.0.0.1:1/v1", "--model", "m"], 69, "127.0.0.1:1"),
     ],
@@ -241,9 +286,10 @@ def test_person_is_led_from_a_url_to_a_model(hrns: Hrns, terminal: Callable[...,
         lambda request: listing("m", "n") if "authorization" in request.headers else NO_KEY
     ) as server:
         shown = terminal()
+        shown.answer("Name or base URL:", "?")
+        shown.child.expect_exact("'?' is neither a known name nor a URL")
         shown.answer("Name or base URL:", f"127.0.0.1:{server.port}/v1")
-        shown.child.expect_exact(f"http://127.0.0.1:{server.port}/v1")  # what to write instead
-        shown.answer("Name or base URL:", f"{server.url}/v1")
+        shown.child.expect_exact(f"taken as http://127.0.0.1:{server.port}/v1")
         shown.child.expect_exact("speaks openai-chat")
         shown.answer("Enter for none):", "")
         shown.child.expect_exact("who are you?")
@@ -252,6 +298,7 @@ def test_person_is_led_from_a_url_to_a_model(hrns: Hrns, terminal: Callable[...,
         shown.child.expect_exact("2  n")
         assert hrns.key not in shown.child.before
         shown.answer("Model (number or name) [m]:", "2")
+        shown.answer("Name it [local]:", "my box")
         shown.answer("Name it [local]:", "box")
         status, last = shown.end()
     assert status == 0

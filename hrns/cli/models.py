@@ -26,6 +26,7 @@ def command(provider: str, as_json: bool) -> None:
     from attrs import asdict
 
     from ..config import find_provider
+    from ..connecting import list_models
     from ..plugins import load_plugins
     from ..session import build_provider
     from .common import read_config
@@ -34,7 +35,7 @@ def command(provider: str, as_json: bool) -> None:
     config = read_config()
     entry = find_provider(config, provider, os.environ)
     plugins = load_plugins(os.environ, config.plugins.disabled)
-    models = build_provider(plugins, entry, os.environ).models()
+    models = list_models(build_provider(plugins, entry, os.environ))
     if as_json:
         click.echo(pretty([asdict(model) for model in models]))
         return

@@ -24,8 +24,26 @@ from ..config import (
     put_provider,
     set_current_provider,
 )
-from ..connecting import api_of, ask_a_word, entry_for, name_for, within
-from ..errors import BrokenStream, ConfigError, HrnsError, RequestRefused, ServerFault, UsageError
+from ..config.values import public_url
+from ..connecting import (
+    api_of,
+    ask_a_word,
+    checked_name,
+    entry_for,
+    full_url,
+    list_models,
+    name_for,
+    within,
+)
+from ..errors import (
+    AuthenticationFailed,
+    BrokenStream,
+    ConfigError,
+    HrnsError,
+    RequestRefused,
+    ServerFault,
+    UsageError,
+)
 from ..nearest import nearest
 from ..plugins import Plugins, load_plugins
 from ..providers.base import Provider
@@ -65,6 +83,8 @@ def connect(given: Given) -> int:
     plugins = load_plugins(os.environ, config.plugins.disabled)
     for warning in plugins.take_warnings():
         tell(f"warning: {warning}")
+    if given.name and given.name not in config.providers:
+        checked_name(given.name)
     given = evolve(given, key=_typed_key(given.key))
     try:
         connection = _Connection(given, config, plugins)
@@ -75,6 +95,18 @@ def connect(given: Given) -> int:
         return status.INTERRUPTED
     _save(entry, config)
     return status.DONE
+
+
+def _add_hint(error: HrnsError, hint: str) -> None:
+    error.hint = f"{error.hint}\n{hint}".lstrip()
+
+
+def _told_url(url: str) -> str:
+    """The URL with a scheme; which one is told if it was given without."""
+    full = full_url(url)
+    if full != url.strip():
+        tell(f"the URL has no scheme: taken as {public_url(full)}")
+    return full
 
 
 def _typed_key(key: str | None) -> str | None:
@@ -131,13 +163,15 @@ class _Connection:
         if self.given.no_check:
             return entry
         try:
-            models = self._models(entry)
+            models = self._models(entry, needed=not entry.model)
             if not entry.model:
                 entry = evolve(entry, model=_only(models))
             self._try(entry, models)
         except HrnsError as error:
+            if isinstance(error, AuthenticationFailed) and not entry.key:
+                _add_hint(error, "Give one with --key KEY, or --key '$NAME' for a variable.")
             if not isinstance(error, UsageError):
-                error.hint = f"{error.hint}\n--no-check saves it untried.".lstrip()
+                _add_hint(error, "--no-check saves it untried.")
             raise
         return entry
 
@@ -149,6 +183,7 @@ class _Connection:
             ConfigError: the URL is none.
         """
         given = self.given
+        url = _told_url(url)
         known = entry_for(name, self.config, os.environ) if name else None
         if not url and not given.api and not (known and known.url):
             raise UsageError(
@@ -175,20 +210,32 @@ class _Connection:
     # Trying it
 
     def _provider(self, entry: ProviderConfig) -> Provider:
+        try:
+            entry.resolved_key(os.environ)
+        except ConfigError as error:
+            error.hint = "Set it, or give the key itself with --key."
+            raise
         config = evolve(self.config, providers={entry.name: entry})
         found = find_provider(config, entry.name, os.environ)  # with the URL of its protocol
         return build_provider(self.plugins, found, os.environ)
 
-    def _models(self, entry: ProviderConfig) -> list[str] | None:
-        """The models on offer; None if the server does not list them.
+    def _models(self, entry: ProviderConfig, *, needed: bool) -> list[str] | None:
+        """The models on offer; None if the server does not list them, and that is told.
 
         Raises:
-            HrnsError: the server is not reached, or does not take the key.
+            HrnsError: the server is not reached, or does not take the key; it does not list its
+                models although they are needed.
         """
-        tell(f"trying {entry.url or entry.api} ({entry.api})")
+        provider = self._provider(entry)
+        tell(f"trying {public_url(entry.url) or entry.api} ({entry.api})")
         try:
-            return [model.id for model in within(LISTING_S, self._provider(entry).models)]
-        except (RequestRefused, ServerFault, BrokenStream):
+            return [model.id for model in within(LISTING_S, lambda: list_models(provider))]
+        except (RequestRefused, ServerFault, BrokenStream) as error:
+            if needed:
+                _add_hint(error, "If it lists none, name one with --model.")
+                raise
+            # where a model is named, it may well answer without a list
+            tell(f"it lists no models: {error.message if entry.model else error}")
             return None
 
     def _try(self, entry: ProviderConfig, models: Sequence[str] | None) -> None:
@@ -218,7 +265,7 @@ class _Connection:
             entry = _ask_key(entry)
         while not self.given.no_check:
             try:
-                models = self._models(entry)
+                models = self._models(entry, needed=False)
                 chosen = evolve(entry, model=self.given.model or _ask_model(models, entry.model))
                 self._try(chosen, models)
             except HrnsError as error:
@@ -253,8 +300,25 @@ class _Connection:
         """The entry by the name that it is to have."""
         if self.given.name or entry.name in self._names():
             return entry
-        name = click.prompt("Name it", default=entry.name, err=True).strip()
-        return evolve(entry, name=name)
+        while True:
+            name = click.prompt("Name it", default=entry.name, err=True).strip()
+            try:
+                return evolve(entry, name=checked_name(name))
+            except UsageError as error:
+                click.echo(f"hrns: {error}", err=True)
+
+    def _ask_url(self, entry: ProviderConfig) -> ProviderConfig:
+        """The entry at the URL that is typed."""
+        while True:
+            typed = click.prompt("Base URL", default=entry.url, err=True).strip()
+            try:
+                url = _told_url(typed)
+                api = self.given.api or api_of(url, self.plugins)
+                read_endpoint(url, api)
+            except ConfigError as error:
+                click.echo(f"hrns: {error}", err=True)
+            else:
+                return evolve(entry, url=url, api=api)
 
     def _ask_what_next(self, entry: ProviderConfig, error: HrnsError) -> ProviderConfig | None:
         """The entry to try next; None if it is wanted as it is."""
@@ -278,8 +342,7 @@ class _Connection:
             case "key":
                 return _ask_key(entry)
             case "url":
-                url = click.prompt("Base URL", default=entry.url, err=True).strip()
-                return evolve(entry, url=url, api=self.given.api or api_of(url, self.plugins))
+                return self._ask_url(entry)
         return entry
 
 
@@ -311,7 +374,6 @@ def _ask_key(entry: ProviderConfig) -> ProviderConfig:
 def _ask_model(models: Sequence[str] | None, saved: str) -> str:
     """The model that a person chooses by number or name."""
     if not models:
-        click.echo("This server does not list its models.", err=True)
         return str(click.prompt("Model", default=saved or None, err=True)).strip()
     for number, model in enumerate(models[:_SHOWN_MODELS], 1):
         click.echo(f"{number:4}  {model}", err=True)

@@ -178,8 +178,13 @@ class HttpProvider:
         body = response.read(_ERROR_LIMIT_BYTES)
         error = self.codec.error(response.status, response.headers, body)
         error.message = f"{response.place}: {error.message}"
-        error.hint = error.hint or _HINTS.get(response.status, "")
+        error.hint = error.hint or self._hint(response.status)
         return error
+
+    def _hint(self, status: int) -> str:
+        if status == 401 and not any(name.lower() in _OF_KEYS for name, _ in self._headers):
+            return "No key was given; the server wants one as the key of this provider."
+        return _HINTS.get(status, "")
 
     def _without_key(self, error: ProviderError) -> ProviderError:
         """The same error, without the key in case that the server repeats it."""
@@ -191,6 +196,8 @@ class HttpProvider:
         error.args = (error.message,)
         return error
 
+
+_OF_KEYS = ("authorization", "x-api-key", "api-key")
 
 _HINTS = {
     401: "Look at the key of this provider.",
