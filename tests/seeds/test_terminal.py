@@ -21,6 +21,7 @@ from hrns.plugins import Plugins
 from hrns.session import Launch
 from hrns.testing import LoopbackServer, Received, chat_stream, json_answer
 
+NONE: Mapping[str, str] = {}
 PLUGINS = {"hrns-tools-fs": hrns_tools_fs, "hrns-skills": hrns_skills, "hrns-tui": hrns_tui}
 
 
@@ -34,6 +35,7 @@ class Person:
         self.said: list[str] = []
         self.errors: list[str] = []
         self.sent: list[str] = []
+        self.session: Session
         self.sessions: list[Session] = []
 
     # What a front end offers
@@ -66,14 +68,10 @@ class Person:
         self.path.write_text(json.dumps(document), encoding="utf-8")
 
     @property
-    def session(self) -> Session:
-        return self.sessions[-1]
-
-    @property
     def saved(self) -> Any:
         return json.loads(self.path.read_text("utf-8"))
 
-    def start(self, **answers: str) -> Session | None:
+    def start(self, answers: Mapping[str, str] = NONE) -> None:
         self.answers = answers
         plugins = Plugins(strict=True)
         for name, plugin in PLUGINS.items():
@@ -81,11 +79,11 @@ class Person:
         launch = Launch(self.home, load_config(self.path), plugins, environ={})
         session = boot(launch, self, _refuse)
         if session is not None:
+            self.session = session
             self.sessions.append(session)
             self.told_at_start = session.take_notices()
-        return session
 
-    def do(self, line: str, **answers: str) -> str:
+    def do(self, line: str, answers: Mapping[str, str] = NONE) -> str:
         """Run a command; gives what was said, or went wrong."""
         self.answers, self.said, self.errors = answers, [], []
         run_command(self, line)
@@ -154,9 +152,14 @@ def test_without_a_provider_one_is_asked_for_saved_and_made_current(
     with LoopbackServer(served, tls=server_tls) as server:
         url = f"{server.url}/near/v1"
         person.start(
-            **{"be connected": "other", "Provider name": "home"},
-            **{"URL": url, "Key": "sk-planted-key"},
-            **{"Skip the verification": "y", "Default model": "near-small"},
+            {
+                "be connected": "other",
+                "Provider name": "home",
+                "URL": url,
+                "Key": "sk-planted-key",
+                "Skip the verification": "y",
+                "Default model": "near-small",
+            }
         )
         person.chat("Hi.")
     entry = {"url": url, "key": "sk-planted-key", "model": "near-small", "skipVerify": True}
@@ -189,7 +192,7 @@ def test_stale_provider_is_replaced_by_one_that_is_picked(
 ) -> None:
     entry = {"url": f"{server.url}/near/v1", "model": "near-large"}
     person.configure({"providers": {"near": entry, "far": entry}, "currentProvider": "gone"})
-    person.start(**{"be used": "far"})
+    person.start({"be used": "far"})
     assert any("gone" in error for error in person.errors)
     assert any("near" in said and "far" in said for said in person.said)
     assert person.saved["currentProvider"] == person.session.entry.name == "far"
@@ -268,8 +271,12 @@ def test_connect_saves_a_provider_and_switches_to_it(
 ) -> None:
     at_work.do(
         "/connect",
-        **{"be connected": "other", "Provider name": "third"},
-        **{"URL": f"{server.url}/third/v1", "Default model": "third-small"},
+        {
+            "be connected": "other",
+            "Provider name": "third",
+            "URL": f"{server.url}/third/v1",
+            "Default model": "third-small",
+        },
     )
     at_work.chat("Again.")
     assert asked(server)[-1] == ("third", "third-small")
