@@ -104,7 +104,7 @@ def test_unset_variable_of_a_known_name_is_told_before_anything_is_tried(hrns: H
         "hrns: the key of provider 'openai' is taken from the environment variable "
         "OPENAI_API_KEY, which is not set\n"
         "Set it, or give the key itself with --key.\n"
-        "--no-check saves it untried.\n",
+        "--no-check saves it untried.\n"
     )
 
 

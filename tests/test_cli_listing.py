@@ -55,7 +55,8 @@ def test_models_are_listed_and_the_default_marked(hrns: Hrns) -> None:
 
 def test_models_at_a_wrong_path_are_a_fault_of_the_path(hrns: Hrns) -> None:
     with LoopbackServer(json_answer({"error": "no"}, 404)) as server:
-        hrns.use(server.url, url=f"{server.url}/foo")
+        home = {"url": f"{server.url}/foo", "model": "m"}
+        hrns.configure({"providers": {"home": home}})
         done = hrns.call("models")
     assert (done.returncode, done.stdout) == (1, "")
     assert f"The base path /foo is probably wrong: most end in /v1, such as {server.url}/v1." in (
