@@ -7,21 +7,22 @@ conversation.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from attrs import evolve, field, frozen
 
-from .agents import DEFAULT_AGENT, Agent
+from .agents import Agent
 from .cancel import Cancel
+from .choosing import build_provider, choose_agent, choose_for_resume, find_agent, offering_tools
 from .chunks import Chunk, NoticeChunk
-from .config import Config, ProviderConfig, choose_provider, find_provider, home_directory
+from .config import Config, ProviderConfig, find_provider, home_directory
 from .context import Mode, SessionContext
-from .errors import ConfigError, HrnsError, SessionError, UsageError, in_words
+from .errors import SessionError, UsageError, in_words
+from .gathering import gather_agents, gather_callables, gather_policies, gather_tools, rules_of
 from .journal import (
     Journal,
     Record,
@@ -32,29 +33,21 @@ from .journal import (
     tell,
 )
 from .loop import Limits, Loop
-from .messages import Text, ToolCall, UserMessage
-from .misuse import is_provider, shown
-from .nearest import nearest
+from .messages import Text, UserMessage
 from .permissions import (
     Answer,
     Ask,
-    Decision,
-    Policy,
-    Prepared,
     Question,
     Rule,
-    Verdict,
-    mode_policy,
     own_places,
 )
-from .plugins import Owned, PluginInfo, Plugins, first_owners
-from .providers.base import ModelInfo, ModelOptions, Provider
-from .providers.tool_mode import with_tool_mode
+from .plugins import Plugins, first_owners
+from .providers.base import ModelInfo, ModelOptions
 from .recording import Recorder
-from .records import PromptSection, ProviderKind, Skill, SlashCommand
+from .records import PromptSection, Skill, SlashCommand
 from .redact import redactor_for
 from .retry import RetryPolicy
-from .tools import NAME_PATTERN, Tool
+from .tools import Tool
 from .transcript import with_system
 
 __all__ = [
@@ -104,87 +97,6 @@ class Launch:
     resume: Record | None = None
     pick: bool = False
     save: bool = True
-
-
-def build_provider(plugins: Plugins, entry: ProviderConfig, environ: Mapping[str, str]) -> Provider:
-    """The provider that an entry of the configuration stands for.
-
-    Raises:
-        ConfigError: no plugin brings its `api`, or the entry does not do for it; a factory that
-            fails is told with its plugin.
-    """
-    kinds = first_owners(
-        plugins,
-        "provider kind",
-        plugins.collect("hrns_providers", ProviderKind),
-        lambda kind: kind.api,
-    )
-    by_api = {each.record.api: each for each in kinds}
-    if entry.api not in by_api:
-        raise ConfigError(
-            f"provider {entry.name!r} speaks {entry.api!r}, which nothing here does",
-            hint=f"Known are: {', '.join(sorted(by_api))}.",
-        )
-    secret = evolve(entry, key=entry.resolved_key(environ), headers=entry.resolved_headers(environ))
-    return _built(by_api[entry.api], secret)
-
-
-def _built(owned: Owned[ProviderKind], entry: ProviderConfig) -> Provider:
-    who = f"plugin {owned.plugin}"
-    try:
-        provider = owned.record.build(entry)
-    except HrnsError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise ConfigError(
-            f"{who} cannot make the provider {entry.name!r}: {in_words(error)}",
-            hint="Look at its entry in the configuration, or update the plugin.",
-        ) from error
-    if not is_provider(provider):
-        raise ConfigError(f"{who} gave {shown(provider)} as the provider {entry.name!r}")
-    return provider
-
-
-def _offering_tools(
-    plugins: Plugins, entry: ProviderConfig, environ: Mapping[str, str]
-) -> Provider:
-    """The provider of an entry, its models offered tools as the entry's `toolMode` says."""
-    return with_tool_mode(build_provider(plugins, entry, environ), entry.tool_mode_for)
-
-
-def choose_agent(agents: Sequence[Agent], wanted: str, saved: str) -> tuple[Agent, str]:
-    """The agent to start with, and a notice if the saved one is gone ("" otherwise).
-
-    Parameters:
-        wanted: the name that was asked for now, or "".
-        saved: the name in the configuration, or "".
-
-    Raises:
-        ConfigError: there is no agent of the name that was asked for.
-    """
-    if wanted:
-        return find_agent(agents, wanted), ""
-    with contextlib.suppress(ConfigError):
-        return find_agent(agents, saved), ""
-    agent = next((each for each in agents if each.name == DEFAULT_AGENT), agents[0])
-    if not saved:
-        return agent, ""
-    return agent, f"The agent {saved!r} does not exist any more; {agent.name} is used."
-
-
-def find_agent(agents: Sequence[Agent], name: str) -> Agent:
-    """The agent of that name, whatever its case.
-
-    Raises:
-        ConfigError: there is none; the names there are, are named.
-    """
-    by_name = {agent.name.casefold(): agent for agent in agents}
-    if found := by_name.get(name.casefold()):
-        return found
-    near = nearest(name, (agent.name for agent in agents))
-    guess = f"Did you mean {near[0]}? " if near else ""
-    names = ", ".join(agent.name for agent in agents)
-    raise ConfigError(f"there is no agent {name!r}", hint=f"{guess}The agents are: {names}.")
 
 
 def open_session(
@@ -241,7 +153,7 @@ def open_session(
         environ=os.environ if environ is None else environ,
         agent=agent,
         model=model,
-        rules=[*_config_rules(config), *rules],
+        rules=[*rules_of(config), *rules],
         ask=ask,
         limits=limits,
         options=options,
@@ -292,7 +204,7 @@ class Session:
         self._prompt = prompt
         self._redact = redactor_for(config, environ)
         context.warn = self.notice
-        self._provider = _offering_tools(plugins, entry, environ)
+        self._provider = offering_tools(plugins, entry, environ)
         self.entry = entry
         self._gather()
         story = tell(resume.branch()) if resume else Story(())
@@ -315,18 +227,18 @@ class Session:
     def _gather(self) -> None:
         """Ask the plugins for everything that they bring, in the order of what needs what."""
         plugins, context = self.plugins, self.context
-        context.agents = _agents(plugins, context)
+        context.agents = gather_agents(plugins, context)
         skills = plugins.collect("hrns_skills", Skill, context=context)
         context.skills = tuple(
             each.record for each in first_owners(plugins, "skill", skills, lambda s: s.name)
         )
-        owned = _tools(plugins, context)
+        owned = gather_tools(plugins, context)
         self.tools = tuple(each.record for each in owned)
         self.tool_plugins = {each.record.name: each.plugin for each in owned}
         own = own_places(self._config.path)
-        self._policies = _policies(plugins, context, self._rules, own)
-        self._wrappers = _callables(plugins, "hrns_tool_wrappers", context)
-        self._editors = _callables(plugins, "hrns_request_editors", context)
+        self._policies = gather_policies(plugins, context, self._rules, own)
+        self._wrappers = gather_callables(plugins, "hrns_tool_wrappers", context)
+        self._editors = gather_callables(plugins, "hrns_request_editors", context)
         self._sinks = plugins.collect_callables("hrns_chunk_sinks", context=context)
 
     def _heed_agents_model(self) -> None:
@@ -521,7 +433,7 @@ class Session:
         Raises:
             ConfigError: the entry does not do; the old provider is kept.
         """
-        provider = _offering_tools(self.plugins, entry, self._environ)
+        provider = offering_tools(self.plugins, entry, self._environ)
         if config is not None:
             self.use_config(config)
         self._provider, self.entry, self._model_named = provider, entry, True
@@ -597,37 +509,13 @@ class Session:
 
         def put(question: Question) -> Answer:
             answer = ask(question)
-            if answer.kind in ("session", "always"):
-                # A policy that offers no rule is not to be answered for more than this call.
-                if rule := answer.rule or question.verdict.rule:
-                    self._rules.append(Rule.parse("allow", rule, "this session"))
+            # Where no rule is offered, nothing but this call is answered for.
+            rule = answer.rule or question.verdict.rule
+            if rule and answer.kind in ("session", "always"):
+                self._rules.append(Rule.parse("allow", rule, "this session"))
             return answer
 
         return put
-
-
-def choose_for_resume(
-    story: Story, config: Config, provider: str, model: str, environ: Mapping[str, str]
-) -> tuple[ProviderConfig, str]:
-    """The provider and model to go on with, and a notice if the session's own is gone.
-
-    Parameters:
-        story: what the session's file tells.
-        provider: the provider that was asked for now, or "".
-        model: the model that was asked for now, or "".
-
-    Raises:
-        ConfigError: as `hrns.config.choose_provider`.
-    """
-    if provider or not story.provider:
-        return choose_provider(config, provider, model, environ), ""
-    try:
-        found = find_provider(config, story.provider, environ)
-    except ConfigError:
-        chosen = choose_provider(config, "", model, environ)
-        gone = f"The provider {story.provider!r} of this session does not exist any more"
-        return chosen, f"{gone}; {chosen.name} is used."
-    return evolve(found, model=model or story.model or found.model), ""
 
 
 def _recalled(resume: Record | None, story: Story) -> list[str]:
@@ -642,71 +530,3 @@ def _recalled(resume: Record | None, story: Story) -> list[str]:
 def _retry(config: Config) -> RetryPolicy:
     retries = config.limits.retries
     return RetryPolicy() if retries is None else RetryPolicy(retries=retries)
-
-
-def _config_rules(config: Config) -> list[Rule]:
-    """The rules of the configuration file.
-
-    Raises:
-        ConfigError: one of them is none.
-    """
-    decisions: tuple[Decision, ...] = ("allow", "ask", "deny")
-    return [
-        Rule.parse(decision, text, config.path.name)
-        for decision in decisions
-        for text in getattr(config.permissions, decision)
-    ]
-
-
-def _agents(plugins: Plugins, context: SessionContext) -> tuple[Agent, ...]:
-    """All agents: one of a later plugin replaces an earlier one of its name, in its place."""
-    by_name: dict[str, Owned[Agent]] = {}
-    for each in plugins.collect("hrns_agents", Agent, context=context):
-        name = each.record.name.casefold()
-        earlier = by_name.get(name)
-        if earlier is None or earlier.plugin != each.plugin:
-            by_name[name] = each
-    return tuple(each.record for each in by_name.values())
-
-
-def _tools(plugins: Plugins, context: SessionContext) -> list[Owned[Tool]]:
-    """All tools of distinct names that providers take."""
-    owned: list[Owned[Tool]] = []
-    for each in plugins.collect("hrns_tools", Tool, context=context):
-        if NAME_PATTERN.fullmatch(each.record.name):
-            owned.append(each)
-        else:
-            plugins.warn(
-                f"the tool {each.record.name!r} of plugin {each.plugin} is left out: its name "
-                "may have letters, digits, _ and -, 64 at most"
-            )
-    # Of two of one name: who says `replaces` wins, then who is bundled, then who came first.
-    ranked = sorted(owned, key=lambda each: (not each.record.replaces, not each.plugin.bundled))
-    used = {id(each) for each in first_owners(plugins, "tool", ranked, lambda tool: tool.name)}
-    return [each for each in owned if id(each) in used]
-
-
-def _policies(
-    plugins: Plugins, context: SessionContext, rules: Sequence[Rule], own: Sequence[Path]
-) -> tuple[Policy, ...]:
-    """The mode and the rules, then the plugins' policies; a hook that broke denies."""
-    collected = plugins.collect_callables("hrns_permission_policies", context=context)
-    broken = [_closed_door(info) for info in plugins.failed("hrns_permission_policies")]
-    return (mode_policy(context, rules, own), *broken, *(each.record for each in collected))
-
-
-def _closed_door(info: PluginInfo) -> Policy:
-    """Denies every call with an effect: whoever should have judged it could not."""
-
-    def policy(_call: ToolCall, tool: Tool, _prepared: Prepared) -> Verdict | None:
-        if not tool.effects:
-            return None
-        return Verdict("deny", f"the permission policies of plugin {info} failed", str(info))
-
-    return policy
-
-
-def _callables(
-    plugins: Plugins, hook: str, context: SessionContext
-) -> tuple[Callable[..., Any], ...]:
-    return tuple(each.record for each in plugins.collect_callables(hook, context=context))
