@@ -12,6 +12,7 @@ import re
 import warnings
 from ast import literal_eval
 from collections.abc import Container, Mapping
+from math import isfinite
 from typing import Any
 
 __all__ = [
@@ -84,34 +85,40 @@ def as_json(text: str) -> str | None:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        value = _lenient(text)
-        text = "" if value is None else json.dumps(value, ensure_ascii=False)
+        return _rewritten(text)
     return text if isinstance(value, dict | list) else None
 
 
-def _lenient(text: str) -> Any:
-    """The value of JSON with raw line breaks, or of a Python literal; None if it is neither."""
-    try:
-        return _RAW_LINES.decode(text)
-    except (ValueError, RecursionError):
-        pass
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "\d" is two characters: no news for anybody here
-            value = literal_eval(text)
-        json.dumps(value, allow_nan=False)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        return None
-    return value if _has_only_json(value) else None
+def _rewritten(text: str) -> str | None:
+    """JSON with raw line breaks in strings, or a Python literal, as JSON; None if it is neither."""
+    for read in (_RAW_LINES.decode, _literal):
+        try:
+            value = read(text)
+            if isinstance(value, dict | list) and _has_only_json(value):
+                return json.dumps(value, ensure_ascii=False)
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            continue
+    return None
+
+
+def _literal(text: str) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # "\d" is two characters: no news for anybody here
+        return literal_eval(text)
 
 
 def _has_only_json(value: Any) -> bool:
-    """Whether nothing is lost when a Python value is written as JSON: no tuples, no odd keys."""
+    """Whether nothing is lost when a Python value is written as JSON.
+
+    Tuples, keys that are no strings, and numbers that JSON does not have, are lost.
+    """
+    if isinstance(value, float):
+        return isfinite(value)
     if isinstance(value, dict):
         return all(isinstance(key, str) and _has_only_json(item) for key, item in value.items())
     if isinstance(value, list):
         return all(map(_has_only_json, value))
-    return value is None or isinstance(value, str | int | float | bool)
+    return value is None or isinstance(value, str | int | bool)
 
 
 def split_action(text: str) -> tuple[str, str]:
