@@ -9,25 +9,21 @@ until a reply has no call. What holds at every moment:
 - `end` comes exactly once and last, and `Loop.messages` is complete before it;
 - after `cancel`, the run has ended within a second, whatever a tool does.
 
-Tools run on daemon threads and talk through one queue that the generator drains, so output is
-shown while a tool runs and a stuck tool can be left behind. Only `cancel` and `queue` may be
-called from other threads and signal handlers.
+The calls of a reply are `hrns.calls`'s matter. Only `cancel` and `queue` may be called from other
+threads and signal handlers.
 """
 
 from __future__ import annotations
 
-import sys
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
-from queue import Empty, SimpleQueue
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from attrs import Attribute, evolve, field, frozen
 
+from .calls import Calling, Calls
 from .cancel import Cancel
 from .chunks import (
     Chunk,
@@ -38,15 +34,10 @@ from .chunks import (
     NoticeChunk,
     QueuedChunk,
     RetryChunk,
-    ToolCallErrorChunk,
-    ToolCallResultChunk,
-    ToolCallStartChunk,
-    ToolOutputChunk,
     UsageChunk,
 )
-from .context import SessionContext, ToolContext
+from .context import SessionContext
 from .errors import (
-    ArgumentFault,
     BrokenStream,
     Cancelled,
     HrnsError,
@@ -56,42 +47,21 @@ from .errors import (
 )
 from .messages import (
     AssistantMessage,
-    Diff,
-    Display,
-    Image,
     Message,
     Origin,
-    Terminal,
-    Text,
-    ToolCall,
-    ToolMessage,
-    ToolResult,
     Usage,
     UserMessage,
 )
-from .misuse import callables_of, is_provider, messages_of, of_kind, shown, wrong_field
-from .nearest import nearest
-from .permissions import Answer, Ask, Policy, Prepared, Question, Verdict, judge
+from .misuse import callables_of, is_provider, messages_of, name_of, of_kind, shown
+from .permissions import Ask, Policy
 from .providers.base import ModelOptions, ModelRequest, Provider, ProviderNotice, ToolSpec
 from .records import RequestEditor, ToolWrapper
 from .reply import Fold
 from .retry import RetryPolicy, delay_s
-from .tools import Arguments, Tool, named, parse_arguments, to_result
-from .transcript import extend, repair, sound_reply, unanswered
+from .tools import Tool, named
+from .transcript import extend, repair, sound_reply
 
 __all__ = ["Limits", "Loop"]
-
-CANCEL_GRACE_S = 0.6
-"""Seconds that cancelled tools have to end by themselves before they are left behind."""
-
-RESULT_LIMIT = 200_000
-"""Characters of one result that the model gets; the middle of a longer one is left out."""
-
-OUTPUT_AHEAD = 256
-"""Pieces of output that tools may be ahead of who iterates the run; then they wait."""
-
-_OUTPUT_POLL_S = 0.002
-_POLL_S = 1.0  # Windows does not interrupt a wait for a queue
 
 
 def _amount(_limits: Limits, field: Attribute[Any], value: Any) -> None:
@@ -122,19 +92,6 @@ class Limits:
     parallel: int = field(default=8, validator=_amount)
 
 
-@frozen(eq=False)
-class _Ready:
-    """A call that may run."""
-
-    call: ToolCall
-    tool: Tool
-    arguments: Arguments
-    prepared: Prepared
-
-
-_Event: TypeAlias = tuple[Literal["output", "done", "wake"], ToolCall | None, object]
-
-
 class _Run:
     """What one run has gathered so far."""
 
@@ -146,11 +103,7 @@ class _Run:
         self.cancel = cancel
         self.turns = 0
         self.usage = Usage()
-        self.events: SimpleQueue[_Event] = SimpleQueue()
-        self.running: dict[str, _Ready] = {}
-        self.results: dict[str, ToolResult] = {}
-        self.seen: set[int] = set()
-        self.stale = 0
+        self.calling = Calling(cancel)
 
     def append(self, message: Message) -> None:
         self.transcript.append(message)
@@ -161,18 +114,6 @@ class _Run:
         extend(self._sent, self._unsent)
         self._unsent.clear()
         return tuple(self._sent)
-
-    def is_running(self, call: ToolCall) -> bool:
-        """Whether this very call runs: its id may have come before, from a thread that lives."""
-        ready = self.running.get(call.id)
-        return ready is not None and ready.call is call
-
-    def brought_something_new(self, call: ToolCall, result: ToolResult) -> bool:
-        fingerprint = hash((call.name, call.arguments, result.content))
-        new = fingerprint not in self.seen
-        self.seen.add(fingerprint)
-        self.stale = 0 if new else self.stale + 1
-        return new
 
 
 class Loop:
@@ -226,16 +167,22 @@ class Loop:
         self.options = of_kind(ModelOptions, "options", options or ModelOptions())
         self.limits = of_kind(Limits, "limits", limits or Limits())
         self.messages: tuple[Message, ...] = ()
-        self._policies: tuple[Policy, ...] = callables_of("policies", policies)
-        self._ask: Ask | None = next(iter(callables_of("ask", [ask] if ask else [])), None)
         self._request_editors: list[RequestEditor] = [
             *callables_of("request_editors", request_editors)
         ]
-        self._tool_wrappers: tuple[ToolWrapper, ...] = callables_of("tool_wrappers", tool_wrappers)
         self._retry = of_kind(RetryPolicy, "retry", retry or RetryPolicy())
         self._take_back = take_back
         self._context = of_kind(SessionContext, "context", context or SessionContext())
-        self._redact = redact
+        self._calls = Calls(
+            self.tools,
+            self._context,
+            callables_of("policies", policies),
+            next(iter(callables_of("ask", [ask] if ask else [])), None),
+            callables_of("tool_wrappers", tool_wrappers),
+            redact,
+            self.limits.parallel,
+            self.limits.repeats,
+        )
         self._at_work = False
         self._specs: tuple[ToolSpec, ...] = tuple(tool.spec for tool in self.tools.values())
         self._queued: deque[tuple[str, str]] = deque()
@@ -328,7 +275,14 @@ class Loop:
                     evolve(raw, id=kept.id)
                     for raw, kept in zip(reply.calls, message.calls, strict=True)
                 ]
-                yield from self._answer(run, calls, cut_off=reply.stop == "length")
+                try:
+                    yield from self._calls.answer(
+                        run.calling, calls, cut_off=reply.stop == "length"
+                    )
+                finally:  # also when the run is closed: no call goes without its result
+                    answers = run.calling.message(calls)
+                    run.append(answers)
+                yield MessageDoneChunk(answers)
             if run.cancel.is_set():
                 return self._cancelled(run)
             delivered = yield from self._deliver(run, last=not reply.calls)
@@ -343,8 +297,8 @@ class Loop:
             return EndChunk("limit", f"the limit of {limits.turns} turns is reached")
         if limits.tokens is not None and run.usage.input + run.usage.output >= limits.tokens:
             return EndChunk("limit", f"the limit of {limits.tokens} tokens is reached")
-        if run.stale >= 2 * limits.repeats:
-            return EndChunk("limit", f"the last {run.stale} tool calls brought nothing new")
+        if run.calling.stale >= 2 * limits.repeats:
+            return EndChunk("limit", f"the last {run.calling.stale} tool calls brought nothing new")
         return None
 
     @staticmethod
@@ -406,7 +360,7 @@ class Loop:
                 request = edited
             except (Exception, SystemExit) as error:  # noqa: BLE001 - a guest; named and dropped
                 self._request_editors.remove(edit)
-                fault = _guest_error(f"the request editor {_name(edit)}", error)
+                fault = _guest_error(f"the request editor {name_of(edit)}", error)
                 yield NoticeChunk(f"{fault.message}; it is not used any more")
         return request
 
@@ -436,248 +390,6 @@ class Loop:
             run.append(kept)
             yield MessageDoneChunk(kept)
         return self._cancelled(run)
-
-    # The tools
-
-    def _answer(
-        self, run: _Run, calls: Sequence[ToolCall], *, cut_off: bool
-    ) -> Generator[Chunk, None, None]:
-        """Run the calls; appends exactly one result each, in call order, whatever happens."""
-        run.results = {}
-        try:
-            with run.cancel.waker(partial(run.events.put, ("wake", None, None))):
-                for call in calls:
-                    yield from self._start(run, call, cut_off=cut_off)
-                yield from self._drain(run, below=1)
-        finally:
-            results = (run.results.get(call.id) or unanswered(call) for call in calls)
-            message = ToolMessage(results)
-            run.append(message)
-        yield MessageDoneChunk(message)
-
-    def _start(self, run: _Run, call: ToolCall, *, cut_off: bool) -> Generator[Chunk, None, None]:
-        """Start the call, or answer it; waits for those before it unless all may run together."""
-        tool = self.tools.get(call.name)
-        beside = tool is not None and tool.parallel_safe
-        if not beside or not all(ready.tool.parallel_safe for ready in run.running.values()):
-            yield from self._drain(run, below=1)
-        yield from self._drain(run, below=self.limits.parallel)
-        if run.cancel.is_set():
-            yield self._finish(run, call, unanswered(call))
-            return
-        checked = self._checked(call, tool, cut_off=cut_off)
-        if isinstance(checked, ToolResult):
-            done = self._finish(run, call, checked)
-            yield ToolCallErrorChunk(call.id, call.name, call.arguments, done.text, done.result)
-            return
-        ready = self._prepared(run, call, *checked)
-        title = self._clean(ready.prepared.title) if isinstance(ready, _Ready) else ""
-        yield ToolCallStartChunk(call.id, call.name, call.arguments, title)
-        answered = ready if isinstance(ready, ToolResult) else self._denied(run, ready)
-        if answered is not None:
-            yield self._finish(run, call, answered)
-        elif isinstance(ready, _Ready):
-            run.running[call.id] = ready
-            self._work(run, ready)
-
-    def _checked(
-        self, call: ToolCall, tool: Tool | None, *, cut_off: bool
-    ) -> tuple[Tool, Arguments] | ToolResult:
-        """The tool and its arguments, or the result that says why the call cannot be run."""
-        if tool is None:
-            return _no_such_tool(call.name, self.tools)
-        try:
-            if cut_off and not call.arguments.strip():
-                raise ArgumentFault("there are none")
-            return tool, tool.structure(parse_arguments(call.arguments))
-        except ArgumentFault as fault:
-            why = "the arguments were cut off at the end of the reply: " if cut_off else ""
-            return ToolResult(f"ERROR: {why}{fault}", status="error")
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a guest, and it is named
-            return _tool_failed(call.name, error)
-
-    def _prepared(
-        self, run: _Run, call: ToolCall, tool: Tool, arguments: Arguments
-    ) -> _Ready | ToolResult:
-        """The call ready to run, or its result if the tool answers it without running."""
-        if not tool.prepares:
-            return _Ready(call, tool, arguments, Prepared())
-        context = self._tool_context(run, call)
-        prepared = self._aside(run, call, partial(tool.prepare, arguments, context))
-        if not isinstance(prepared, Prepared):
-            return to_result(prepared)
-        if name := wrong_field(prepared):
-            wrong = TypeError(f"its {name} is {shown(getattr(prepared, name))}")
-            return _tool_failed(f"{call.name}: what it prepared cannot be used", wrong)
-        return _Ready(call, tool, arguments, prepared)
-
-    def _tool_context(self, run: _Run, call: ToolCall) -> ToolContext:
-        def output(text: str) -> None:
-            while run.events.qsize() >= OUTPUT_AHEAD:
-                if run.cancel.is_set():
-                    return  # nobody may be there to take it
-                time.sleep(_OUTPUT_POLL_S)
-            run.events.put(("output", call, to_result(text).text))
-
-        return ToolContext(call.id, self._context, run.cancel, output)
-
-    def _aside(self, run: _Run, call: ToolCall, work: Callable[[], object]) -> object:
-        """What `work` returns, from a thread that can be left behind."""
-        bell: SimpleQueue[object] = SimpleQueue()
-
-        def target() -> None:
-            try:
-                bell.put(work())
-            except BaseException as error:  # noqa: BLE001 - a guest's code must not end the run
-                bell.put(_tool_failed(call.name, error))
-
-        threading.Thread(target=target, name=f"hrns prepare {call.name}", daemon=True).start()
-        with run.cancel.waker(lambda: bell.put(unanswered(call))):
-            return _get(bell)
-
-    def _denied(self, run: _Run, ready: _Ready) -> ToolResult | None:
-        """The result of a call that may not run, or None if it may."""
-        verdict = judge(self._policies, ready.call, ready.tool, ready.prepared)
-        if verdict.decision == "allow":
-            return None
-        if verdict.decision == "deny":
-            return _denial(verdict.reason or f"denied by {verdict.source}")
-        if self._ask is None:
-            return _denial(f"{verdict.reason or 'it needs a yes'}, and there is no one to ask")
-        answer = self._put(run, self._ask, ready, verdict)
-        if run.cancel.is_set():
-            return unanswered(ready.call)
-        if answer.kind in ("once", "session", "always"):
-            return None
-        return _denial(answer.reason or "the user said no")
-
-    @staticmethod
-    def _put(run: _Run, ask: Ask, ready: _Ready, verdict: Verdict) -> Answer:
-        question = Question(ready.call, ready.tool, ready.prepared, verdict, run.cancel)
-        try:
-            answer = ask(question)
-            if not isinstance(answer, Answer):
-                raise TypeError(f"{shown(answer)} is no Answer")
-            return answer
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - what fails is not answered yes
-            return Answer("no", reason=f"the question failed: {in_words(error)}")
-
-    def _execute(self, run: _Run, ready: _Ready) -> ToolResult:
-        context = self._tool_context(run, ready.call)
-        work: Callable[[], ToolResult] = partial(ready.tool.run, ready.arguments, context)
-        for wrapper in reversed(self._tool_wrappers):
-            work = partial(_wrapped, wrapper, ready, work)
-        return work()
-
-    def _work(self, run: _Run, ready: _Ready) -> None:
-        """Run the tool on a daemon thread; whatever it raises, its result comes as an event."""
-        call = ready.call
-
-        def target() -> None:
-            try:
-                result = self._execute(run, ready)
-            except Cancelled:
-                result = unanswered(call)
-            except BaseException as error:  # noqa: BLE001 - SystemExit in a tool is a tool's fault
-                result = _tool_failed(call.name, error)
-            run.events.put(("done", call, result))
-
-        threading.Thread(target=target, name=f"hrns tool {call.name}", daemon=True).start()
-
-    def _drain(self, run: _Run, *, below: int) -> Generator[Chunk, None, None]:
-        """Show what the running tools give until fewer than `below` of them run."""
-        deadline: float | None = None
-        while len(run.running) >= max(1, below):
-            if deadline is None and run.cancel.is_set():
-                deadline = time.monotonic() + CANCEL_GRACE_S
-            event = _event(run.events, deadline)
-            if event is None:
-                yield from self._leave_behind(run)
-                return
-            kind, call, value = event
-            # By identity: a thread that outlives its call may still talk when its id comes again.
-            if (
-                call is None
-                or (ready := run.running.get(call.id)) is None
-                or ready.call is not call
-            ):
-                continue
-            if kind == "output":
-                yield ToolOutputChunk(call.id, self._clean(str(value)))
-            elif kind == "done":
-                del run.running[call.id]
-                yield self._finish(run, call, to_result(value))
-
-    def _leave_behind(self, run: _Run) -> Generator[Chunk, None, None]:
-        for ready in tuple(run.running.values()):
-            del run.running[ready.call.id]
-            yield NoticeChunk(f"{ready.call.name} does not stop: it was left running")
-            text = "ERROR: interrupted: the tool did not stop and was left running"
-            yield self._finish(run, ready.call, unanswered(ready.call, text))
-
-    def _finish(self, run: _Run, call: ToolCall, result: ToolResult) -> ToolCallResultChunk:
-        """The result as it is kept: named, cleaned of secrets, of a bounded size."""
-        content = tuple(self._clean_part(part) for part in result.content)
-        structured = result.structured and self._clean(result.structured)
-        result = evolve(
-            result,
-            call_id=call.id,
-            name=call.name,
-            content=content,
-            structured=structured,
-            display=self._clean_display(result.display),
-        )
-        if not run.brought_something_new(call, result) and run.stale >= self.limits.repeats:
-            warning = Text(
-                f"NOTICE: the last {run.stale} calls were made before with the same results. "
-                "Do something else, or say what stands in the way."
-            )
-            result = evolve(result, content=(*content, warning))
-        run.results[call.id] = result
-        return ToolCallResultChunk(
-            call.id, call.name, call.arguments, result.text, result.status, result
-        )
-
-    def _clean(self, text: str) -> str:
-        return self._redact(text) if self._redact else text
-
-    def _clean_display(self, display: Display | None) -> Display | None:
-        match display:
-            case Terminal(command, output):
-                return evolve(display, command=self._clean(command), output=self._clean(output))
-            case Diff(_, old, new):
-                return evolve(display, old=old and self._clean(old), new=new and self._clean(new))
-            case None:
-                return None
-
-    def _clean_part(self, part: Text | Image) -> Text | Image:
-        if not isinstance(part, Text):
-            return part
-        return Text(_bounded(self._clean(part.text)))
-
-
-def _event(events: SimpleQueue[_Event], deadline: float | None) -> _Event | None:
-    """The next event, or None at the deadline (in seconds of the monotonic clock)."""
-    if deadline is not None and time.monotonic() > deadline:
-        return None  # also where there are more: a tool may never stop to talk
-    if deadline is None:
-        try:
-            return events.get(timeout=_POLL_S if sys.platform == "win32" else None)
-        except Empty:
-            return ("wake", None, None)
-    try:
-        return events.get(timeout=max(0.0, deadline - time.monotonic()))
-    except Empty:
-        return None
-
-
-def _get(bell: SimpleQueue[object]) -> object:
-    """The first thing put into the queue."""
-    while True:
-        try:
-            return bell.get(timeout=_POLL_S)
-        except Empty:
-            continue
 
 
 @contextmanager
@@ -721,42 +433,3 @@ def _failed(error: HrnsError) -> Generator[Chunk, None, EndChunk]:
 
 def _guest_error(who: str, error: BaseException) -> HrnsError:
     return HrnsError(f"{who} failed: {in_words(error)}")
-
-
-def _tool_failed(name: str, error: BaseException) -> ToolResult:
-    """The result of a tool that raised: what a `HrnsError` says, else also its type."""
-    what = str(error) if isinstance(error, HrnsError) else in_words(error)
-    return ToolResult(f"ERROR: {name}: {what}", status="error")
-
-
-def _denial(reason: str) -> ToolResult:
-    return ToolResult(f"ERROR: this call was denied: {reason}", status="denied")
-
-
-def _no_such_tool(name: str, tools: Mapping[str, Tool]) -> ToolResult:
-    near = nearest(name, tools, most=3)
-    guess = f" Did you mean {' or '.join(near)}?" if near else ""
-    offer = f" The tools are: {', '.join(tools)}." if tools else " There are no tools."
-    return ToolResult(f"ERROR: the tool {name!r} was not found.{guess}{offer}", status="error")
-
-
-def _wrapped(wrapper: ToolWrapper, ready: _Ready, run: Callable[[], ToolResult]) -> ToolResult:
-    try:
-        return to_result(wrapper(ready.call, ready.tool, run))
-    except Cancelled:
-        raise
-    except Exception as error:  # noqa: BLE001 - a guest's code, and it is named
-        return _tool_failed(f"{ready.call.name} (in the wrapper {_name(wrapper)})", error)
-
-
-def _name(function: object) -> str:
-    return str(getattr(function, "__qualname__", None) or repr(function))
-
-
-def _bounded(text: str) -> str:
-    """The text, the middle left out where it is longer than `RESULT_LIMIT`."""
-    if len(text) <= RESULT_LIMIT:
-        return text
-    half = RESULT_LIMIT // 2
-    left_out = len(text) - 2 * half
-    return f"{text[:half]}\n[... {left_out} characters left out ...]\n{text[-half:]}"

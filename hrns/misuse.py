@@ -10,7 +10,15 @@ import attrs
 from .errors import UsageError
 from .messages import Message
 
-__all__ = ["callables_of", "is_provider", "messages_of", "of_kind", "shown", "wrong_field"]
+__all__ = [
+    "callables_of",
+    "is_provider",
+    "messages_of",
+    "name_of",
+    "of_kind",
+    "shown",
+    "wrong_field",
+]
 
 _KINDS: Mapping[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str),
@@ -30,6 +38,11 @@ def shown(value: object) -> str:
         return f"{value!r:.80}"
     except Exception:  # noqa: BLE001 - a guest's object; something is wrong with it already
         return f"a {type(value).__name__}"
+
+
+def name_of(function: object) -> str:
+    """What a guest's callable is called, for an error message."""
+    return str(getattr(function, "__qualname__", None) or shown(function))
 
 
 def wrong_field(record: Any) -> str:

@@ -37,7 +37,8 @@ from hrns.errors import (
     ToolFailure,
     UsageError,
 )
-from hrns.loop import CANCEL_GRACE_S, RESULT_LIMIT, Limits, Loop
+from hrns.calls import CANCEL_GRACE_S, RESULT_LIMIT
+from hrns.loop import Limits, Loop
 from hrns.messages import (
     AssistantMessage,
     Diff,
