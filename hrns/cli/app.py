@@ -35,6 +35,7 @@ COMMANDS = {
     "models": "List the models that a provider offers.",
     "agents": "List the agents.",
     "tools": "List the tools, what they may do and who brings them.",
+    "permissions": "List the permission rules; say what comes of a call.",
     "sessions": "List, show, export, search, replay and remove sessions.",
     "plugins": "List the plugins, what they bring and their state.",
     "doctor": "Check the installation, the configuration and the providers.",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from .judging import judge
 from .law import Ruling, explain, mode_policy
+from .places import own_places
 from .rules import Rule, unknown_tools
 from .values import (
     ALL_EFFECTS,
@@ -42,5 +43,6 @@ __all__ = [
     "explain",
     "judge",
     "mode_policy",
+    "own_places",
     "unknown_tools",
 ]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-__all__ = ["Place"]
+__all__ = ["Place", "own_places"]
 
 
 @frozen
@@ -46,6 +46,15 @@ class Place:
         """Whether it is the configuration of hrns for a project, of any directory."""
         ends = (tuple(map(str.casefold, path.parts[-2:])) for path in (self.named, self.real))
         return (".hrns", "config.json") in ends
+
+
+def own_places(config: Path) -> tuple[Path, ...]:
+    """What belongs to hrns where its configuration is this file.
+
+    The directory that it lies in, if that is its own; but the file may be put anywhere, also into
+    a project.
+    """
+    return (config.parent if config.parent.name == "hrns" else config,)
 
 
 def _is_git(part: str) -> bool:

@@ -274,13 +274,14 @@ def _alias(command: Command) -> Inside:
 
 
 def _source(command: Command) -> Inside:
-    return Inside((Command(command.words[1:]),), guessed=True)
+    words = command.words[1:]
+    return Inside((Command(words),) if words else (), guessed=True)
 
 
 def _find(command: Command) -> Inside:
     """What stands behind `-exec` and the like, up to `;` or `+`."""
     words = command.words[1:]
-    found = [Command(tuple(each)) for each in _executed(words)]
+    found = [Command(tuple(each)) for each in _executed(words) if each]
     if any(word.many or not (word.exact or _no_option(word)) for word in words):
         found.append(_unknown("find"))
     return Inside(tuple(found))
