@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from hrns.calls import CANCEL_GRACE_S, RESULT_LIMIT
 from hrns.cancel import Cancel
 from hrns.chunks import (
     Chunk,
@@ -37,7 +38,6 @@ from hrns.errors import (
     ToolFailure,
     UsageError,
 )
-from hrns.calls import CANCEL_GRACE_S, RESULT_LIMIT
 from hrns.loop import Limits, Loop
 from hrns.messages import (
     AssistantMessage,
