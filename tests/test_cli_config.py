@@ -106,14 +106,14 @@ def test_values_are_set_and_unset(run: Run, write: Write, path: Path) -> None:
     write(DOCUMENT)
     assert run("config", "set", "providers.home.model", "large") == (0, "", "")
     assert run("config", "set", "providers.home.skipVerify", "true") == (0, "", "")
-    assert run("config", "set", "--text", "currentAgent", "7") == (0, "", "")
+    assert run("config", "set", "--text", "log", "7") == (0, "", "")
     assert run("config", "set", "providers.home.key", "-", text=f"{KEY}-2\n") == (0, "", "")
     assert run("config", "unset", "permissions") == (0, "", "")
     provider = {"url": "http://h/v1", "key": f"{KEY}-2", "model": "large", "skipVerify": True}
     assert json.loads(path.read_text()) == {
         "providers": {"home": provider},
         "currentProvider": "home",
-        "currentAgent": "7",
+        "log": "7",
     }
 
 
@@ -122,7 +122,8 @@ def test_value_of_the_wrong_type_is_refused(run: Run, write: Write, path: Path) 
     status, out, err = run("config", "set", "limits.turns", "many")
     assert (status, out) == (78, "")
     assert err == (
-        f"hrns: {path}: must be a number, not text @ $.limits.turns\nNothing was changed.\n"
+        f"hrns: {path}: must be a number, not text @ $.limits.turns\n"
+        "Set one that fits: hrns config set limits.turns 5\nNothing was changed.\n"
     )
     assert json.loads(path.read_text()) == DOCUMENT
 
@@ -165,15 +166,84 @@ def test_doubtful_things_are_warned_of(run: Run, write: Write, path: Path) -> No
     home = {"url": "u", "key": "$NOT_SET", "skip_verify": True, "x_ours": 1}
     write({"providers": {"home": home}, "current_provider": "home", "currentProvider": "hone"})
     status, out, err = run("config", "validate")
-    assert (status, out) == (0, f"{path}: fine\n")
-    warnings = err.splitlines()
-    assert warnings[:2] == [
-        "hrns: warning: $.current_provider is unknown; did you mean currentProvider?",
+    assert (status, out) == (0, f"{path}: usable, with 4 warnings\n")
+    assert err.splitlines() == [
         "hrns: warning: $.providers.home.skip_verify is unknown; did you mean skipVerify?",
+        "hrns: warning: $.current_provider is unknown; did you mean currentProvider?",
+        f"hrns: warning: {path}: the current provider 'hone' is not configured @ $.currentProvider",
+        (
+            "Did you mean home? Known providers: demo, home. "
+            "Connect a model with `hrns connect`, or try `--provider demo`."
+        ),
+        (
+            "hrns: warning: the key of provider 'home' is taken from the environment variable "
+            "NOT_SET, which is not set"
+        ),
+        "Set NOT_SET, or write the value down with hrns connect.",
     ]
-    assert "the current provider 'hone' is not configured" in warnings[2]
-    assert "environment variable NOT_SET, which is not set" in warnings[3]
-    assert len(warnings) == 4
+
+
+def test_current_provider_that_does_not_exist_is_set_with_a_warning(
+    run: Run, write: Write, path: Path
+) -> None:
+    write(DOCUMENT)
+    status, out, err = run("config", "set", "currentProvider", "hone")
+    assert (status, out, json.loads(path.read_text())["currentProvider"]) == (0, "", "hone")
+    assert err.startswith(
+        f"hrns: warning: {path}: the current provider 'hone' is not configured"
+        " @ $.currentProvider\nDid you mean home? Known providers: demo, home."
+    )
+    assert run("config", "set", "currentProvider", "demo") == (0, "", "")
+
+
+def test_current_agent_that_does_not_exist_is_set_with_a_warning(run: Run) -> None:
+    status, out, err = run("config", "set", "currentAgent", "Bilder")
+    assert (status, out) == (0, "")
+    assert err.startswith(
+        "hrns: warning: there is no agent 'Bilder'\nDid you mean Builder? The agents are: Builder,"
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "near"),
+    [
+        ("curentProvider", "currentProvider"),
+        ("limits.turn", "turns"),
+        ("providers.home.skip_verify", "skipVerify"),
+        ("providers.home.models.m.contextWindows", "contextWindow"),
+        ("x_limits", ""),
+        ("tui.theme", ""),
+        ("providers.home.headers.Modell", ""),
+    ],
+)
+def test_misspelt_key_is_set_with_a_warning(run: Run, write: Write, key: str, near: str) -> None:
+    write({**DOCUMENT, "current_agent": "other faults are told by validate"})
+    warning = f"hrns: warning: $.{key} is unknown; did you mean {near}?\n" if near else ""
+    assert run("config", "set", key, "no") == (0, "", warning)
+
+
+def test_key_path_may_be_copied_from_an_error(run: Run, write: Write, path: Path) -> None:
+    write({"limits": {"turns": "x"}})
+    _, _, err = run("plugins")
+    assert err == (
+        f"hrns: {path}:1:22: must be a number, not text @ $.limits.turns\n"
+        "Set one that fits: hrns config set limits.turns 5\n"
+    )
+    assert run("config", "set", "$.limits.turns", "5") == (0, "", "")
+    assert run("config", "get", "$.limits.turns") == (0, "5\n", "")
+    assert run("config", "unset", "$.limits") == (0, "", "")
+    assert json.loads(path.read_text()) == {}
+
+
+def test_hint_for_another_file_names_that_file(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "my file.json"
+    file.write_text('{"providers": {"my box": {"toolMode": "on"}}}')
+    status, _, err = run("config", "validate", str(file))
+    assert status == 78
+    assert err.splitlines()[1] == (
+        f"Set one that fits: HRNS_CONFIG='{file}' hrns config set "
+        "'providers[\"my box\"].toolMode' native"
+    )
 
 
 def test_project_file_is_checked_as_well(run: Run, write: Write, tmp_path: Path) -> None:
@@ -182,7 +252,7 @@ def test_project_file_is_checked_as_well(run: Run, write: Write, tmp_path: Path)
     file.parent.mkdir()
     file.write_text('{"permissions": {"deny": ["a"], "allow": ["b"]}, "currentProvider": "x"}')
     status, out, err = run("config", "validate")
-    assert (status, out.splitlines()[1]) == (0, f"{file}: fine")
+    assert (status, out.splitlines()[1]) == (0, f"{file}: usable, with 2 warnings")
     assert "currentProvider: a project may not set this" in err
     assert "permissions.allow: passed over" in err
     file.write_text("{")

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
 
 from ..config import (
+    SETTER,
     Config,
     KeyPath,
     edit_config,
-    find_provider,
     get_value,
     load_config,
     load_project_config,
@@ -29,7 +30,8 @@ from ..config import (
 )
 from ..errors import ConfigError
 from ..permissions import Decision, Rule
-from .common import user_config_path, working_directory
+from .common import tell, user_config_path, working_directory
+from .doubts import misspelled, unknown_agent, unknown_provider, unusable
 
 __all__ = ["command"]
 
@@ -40,7 +42,8 @@ _DECISIONS: tuple[Decision, ...] = ("allow", "ask", "deny")
 def command() -> None:
     """Show, change and check the configuration.
 
-    KEY is a path into the file, such as providers.home.model or permissions.allow[0].
+    KEY is a path into the file, such as providers.home.model or permissions.allow[0]; it may begin
+    with $. as in error messages.
     """
 
 
@@ -72,11 +75,14 @@ def get(key: str, show_secrets: bool) -> None:
 def set_(key: str, value: str, as_text: bool) -> None:
     """Set KEY to VALUE: JSON if it is JSON, else text; - reads it from standard input.
 
-    Text that looks like JSON, such as a number, needs --text.
+    Text that looks like JSON, such as a number, needs --text. A name that hrns does not know is
+    set all the same, with a warning if it looks like one that it knows.
     """
     if value == "-":
         value = sys.stdin.read().strip()
-    edit_config(user_config_path(), set_value(parse_key_path(key), _value(value, as_text)))
+    key_path = parse_key_path(key)
+    config = edit_config(user_config_path(), set_value(key_path, _value(value, as_text)))
+    _warn(_doubts_of(key_path, config))
 
 
 @command.command()
@@ -92,8 +98,11 @@ def validate(file: Path | None) -> None:
     """Check FILE, or the configuration and that of the project here."""
     if file is not None and not file.exists():
         raise ConfigError("there is no such file", path=file)
-    _check(file or user_config_path())
-    if file is None and project_config_path(working_directory()).exists():
+    if file is not None:
+        _check(file, f"HRNS_CONFIG={quote(str(file))} {SETTER}")
+        return
+    _check(user_config_path())
+    if project_config_path(working_directory()).exists():
         _check_project(working_directory())
 
 
@@ -131,22 +140,21 @@ def _value_at(document: Mapping[str, Any], key_path: KeyPath, file: Path) -> Any
         ) from None
 
 
-def _check(file: Path) -> None:
+def _check(file: Path, setter: str = SETTER) -> None:
     if not file.exists():
         click.echo(f"{file}: not there; nothing is configured")
         return
-    config = load_config(file)
+    config = load_config(file, setter=setter)
     _check_rules(config, file)
-    _warn([*_misspelled(config), *_unusable(config)])
-    click.echo(f"{file}: fine")
+    doubts = [text for _, text in misspelled(read_document(file)[0])]
+    _conclude(file, [*doubts, *map(str, unusable(config, os.environ))])
 
 
 def _check_project(cwd: Path) -> None:
     project = load_project_config(cwd)
     merged = merge(load_config(user_config_path()), project)
     _check_rules(merged, project.path)
-    _warn(list(merged.warnings))
-    click.echo(f"{project.path}: fine")
+    _conclude(project.path, merged.warnings)
 
 
 def _check_rules(config: Config, file: Path) -> None:
@@ -156,44 +164,23 @@ def _check_rules(config: Config, file: Path) -> None:
             Rule.parse(decision, rule, file.name)
 
 
-def _warn(warnings: list[str]) -> None:
+def _conclude(file: Path, warnings: Sequence[str]) -> None:
+    _warn(warnings)
+    count = f"{len(warnings)} warning{'s' if len(warnings) > 1 else ''}"
+    click.echo(f"{file}: {f'usable, with {count}' if warnings else 'fine'}")
+
+
+def _doubts_of(key_path: KeyPath, config: Config) -> Iterator[str]:
+    """What is doubtful about a value that was set."""
+    for place, text in misspelled(read_document(config.path)[0]):
+        if all(one == other for one, other in zip(place, key_path, strict=False)):
+            yield text
+    if key_path == ("currentProvider",):
+        yield from map(str, unknown_provider(config, os.environ))
+    if key_path == ("currentAgent",):
+        yield from map(str, unknown_agent(config, os.environ, working_directory()))
+
+
+def _warn(warnings: Iterable[str]) -> None:
     for warning in warnings:
-        click.echo(f"hrns: warning: {warning}", err=True)
-
-
-def _misspelled(config: Config) -> Iterator[str]:
-    """Fields that hrns does not know and that look like one that it knows."""
-    from importlib.resources import files
-
-    schema = files("hrns").joinpath("schemas", "config.schema.json").read_text("utf-8")
-    described = json.loads(schema)
-    yield from _near_misses((), config.document, described["properties"])
-    for name, provider in config.providers.items():
-        fields = described["$defs"]["provider"]["properties"]
-        yield from _near_misses(("providers", name), provider.extra, fields)
-
-
-def _near_misses(at: KeyPath, fields: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[str]:
-    from difflib import get_close_matches
-
-    by_lower = {name.lower(): name for name in known}
-    for name in fields:
-        if name in known:
-            continue
-        for near in get_close_matches(name.replace("_", "").lower(), by_lower, n=1, cutoff=0.8):
-            yield f"{spell_key_path((*at, name))} is unknown; did you mean {by_lower[near]}?"
-
-
-def _unusable(config: Config) -> Iterator[str]:
-    """What is configured but would not work now."""
-    if config.current_provider:
-        try:
-            find_provider(config, "", os.environ)
-        except ConfigError as error:
-            yield str(error).replace("\n", " ")
-    for provider in config.providers.values():
-        try:
-            provider.resolved_key(os.environ)
-            provider.resolved_headers(os.environ)
-        except ConfigError as error:
-            yield str(error).replace("\n", " ")
+        tell(f"warning: {warning}")

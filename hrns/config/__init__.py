@@ -32,7 +32,7 @@ from .keys import (
     unset_value,
 )
 from .project import ProjectConfig, load_project_config, merge, project_config_path
-from .read import config_from, config_path, home_directory, load_config, read_document
+from .read import SETTER, config_from, config_path, home_directory, load_config, read_document
 from .save import Change, edit_config
 from .values import (
     Config,
@@ -49,6 +49,7 @@ from .values import (
 __all__ = [
     "DEMO",
     "ENVIRONMENT_PROVIDERS",
+    "SETTER",
     "Change",
     "Config",
     "EnvironmentProvider",

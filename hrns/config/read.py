@@ -26,7 +26,7 @@ from .values import (
     public_provider,
 )
 
-__all__ = ["config_from", "config_path", "home_directory", "load_config", "read_document"]
+__all__ = ["SETTER", "config_from", "config_path", "home_directory", "load_config", "read_document"]
 
 _PROVIDER_FIELDS = frozenset(
     {
@@ -55,6 +55,11 @@ _KINDS = {
     float: "a number",
     type(None): "null",
 }
+_FITS = {bool: "true", int: "5", float: "5", str: "TEXT"}
+"""A value of each kind that can be typed, for hints."""
+
+SETTER = "hrns config set"
+"""The command that sets values in the user's configuration."""
 
 
 def config_path(environ: Mapping[str, str], home: Path) -> Path:
@@ -76,14 +81,17 @@ def home_directory(environ: Mapping[str, str]) -> Path:
         return Path(environ.get("HOME") or "/")
 
 
-def load_config(path: Path) -> Config:
+def load_config(path: Path, *, setter: str = SETTER) -> Config:
     """The configuration in a file; an empty one if there is no file.
+
+    Parameters:
+        setter: the command that sets values in this file, for hints; or "".
 
     Raises:
         ConfigError: it cannot be read, does not parse, or has a value of the wrong type.
     """
     document, text = read_document(path)
-    return config_from(document, path, text)
+    return config_from(document, path, text, setter=setter)
 
 
 def read_document(path: Path) -> tuple[dict[str, Any], str]:
@@ -109,11 +117,14 @@ def read_document(path: Path) -> tuple[dict[str, Any], str]:
     return parse_document(text, path), text
 
 
-def config_from(document: Mapping[str, Any], path: Path, text: str = "") -> Config:
+def config_from(
+    document: Mapping[str, Any], path: Path, text: str = "", *, setter: str = ""
+) -> Config:
     """The values that a document stands for.
 
     Parameters:
         text: the text that it was read from, for the places of faults; or "".
+        setter: the command that sets values in it, for hints; or "".
 
     Raises:
         ConfigError: a value is of the wrong type; with its key path, and its place if known.
@@ -124,7 +135,7 @@ def config_from(document: Mapping[str, Any], path: Path, text: str = "") -> Conf
         line, column = line_and_column(text, offset_of(text, fault.key_path)) if text else (0, 0)
         raise ConfigError(
             str(fault),
-            hint=fault.hint,
+            hint=_hint(fault, setter),
             path=path,
             line=line,
             column=column,
@@ -135,10 +146,20 @@ def config_from(document: Mapping[str, Any], path: Path, text: str = "") -> Conf
 class _Fault(Exception):
     """A value is off. The message never quotes it: it may be a key in the wrong place."""
 
-    def __init__(self, key_path: KeyPath, message: str, hint: str = "") -> None:
+    def __init__(self, key_path: KeyPath, message: str, fits: str = "") -> None:
         super().__init__(message)
         self.key_path = key_path
-        self.hint = hint
+        self.fits = fits
+
+
+def _hint(fault: _Fault, setter: str) -> str:
+    """The command that puts a value that fits in the place of one that does not."""
+    from shlex import quote
+
+    if not (setter and fault.fits):
+        return ""
+    where = quote(spell_key_path(fault.key_path).removeprefix("$").removeprefix("."))
+    return f"Set one that fits: {setter} {where} {fault.fits}"
 
 
 @frozen
@@ -154,11 +175,12 @@ class _Entry:
             return default
         kinds = kinds if isinstance(kinds, tuple) else (kinds,)
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            self.refuse(name, f"must be {_KINDS[kinds[0]]}, not {_KINDS[type(value)]}")
+            message = f"must be {_KINDS[kinds[0]]}, not {_KINDS[type(value)]}"
+            self.refuse(name, message, _FITS.get(kinds[0], ""))
         return value
 
-    def refuse(self, name: str, message: str, hint: str = "") -> NoReturn:
-        raise _Fault((*self.key_path, name), message, hint)
+    def refuse(self, name: str, message: str, fits: str) -> NoReturn:
+        raise _Fault((*self.key_path, name), message, fits)
 
     def text(self, name: str, default: str = "") -> str:
         return cast("str", self.field(name, str, default))
@@ -169,19 +191,19 @@ class _Entry:
     def count(self, name: str, least: int = 1) -> int | None:
         number = self.field(name, int, None)
         if number is not None and number < least:
-            self.refuse(name, f"must be {least} or more")
+            self.refuse(name, f"must be {least} or more", _FITS[int])
         return cast("int | None", number)
 
     def seconds(self, name: str) -> float | None:
         number = self.field(name, (int, float), None)
         if number is not None and not number > 0:
-            self.refuse(name, "must be more than 0")
+            self.refuse(name, "must be more than 0", _FITS[int])
         return cast("float | None", number)
 
     def one_of(self, name: str, words: tuple[str, ...]) -> str:
         word = self.text(name)
         if word and word not in words:
-            self.refuse(name, f"must be one of {', '.join(words)}")
+            self.refuse(name, f"must be one of {', '.join(words)}", words[0])
         return word
 
     def texts(self, name: str) -> tuple[str, ...]:

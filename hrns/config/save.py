@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..errors import ConfigError
-from .read import config_from, read_document
+from .read import SETTER, config_from, read_document
 from .values import Config
 
 if sys.platform == "win32":
@@ -61,7 +61,7 @@ def edit_config(path: Path, *changes: Change, wait_s: float = 10.0) -> Config:
     try:
         return _edit(Path(os.path.realpath(path)), path, changes, wait_s)
     except ConfigError as error:
-        error.hint = f"{error.hint} Nothing was changed.".lstrip()
+        error.hint = f"{error.hint}\nNothing was changed.".lstrip()
         raise
     except OSError as error:
         raise ConfigError(
@@ -77,7 +77,7 @@ def _edit(file: Path, path: Path, changes: tuple[Change, ...], wait_s: float) ->
         document, _ = read_document(file)
         for change in changes:
             change(document)
-        config = config_from(document, path)
+        config = config_from(document, path, setter=SETTER)
         _replace(file, _encode(document))
     return config
 
