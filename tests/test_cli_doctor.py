@@ -55,7 +55,8 @@ def test_configuration_that_does_not_parse_is_a_fault_and_the_rest_is_examined(h
     assert ("config", f"{hrns.config}:1:17: a trailing comma", "Take the comma out.") in faults(
         found
     )
-    assert {"plugin", "provider"} <= {each["area"] for each in found}
+    assert {"plugin", "config"} <= {each["area"] for each in found}
+    assert "provider" not in {each["area"] for each in found}  # none is known, which says nothing
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")
@@ -93,12 +94,16 @@ def test_provider_that_is_used_and_does_not_answer_is_a_fault(hrns: Hrns) -> Non
     assert fault[1].endswith("there was no answer within 0.2 s")
 
 
-def test_provider_that_lists_no_models_answers_all_the_same(hrns: Hrns) -> None:
+def test_provider_that_lists_no_models_is_warned_of(hrns: Hrns) -> None:
     with LoopbackServer(json_answer({"error": "no"}, 404)) as server:
         hrns.use(server.url)
         status, found = findings(hrns)
-    assert (status, faults(found)) == (0, [])
-    assert "answers, but does not list models" in found[-1]["text"]
+        home = f"home: {server.url}/v1 (openai-chat)"
+        said = f"127.0.0.1:{server.port}: the request was refused (404): no"
+    assert status == 0
+    text = f"{home} answers, but does not list models: {said}"
+    hint = "Is the base path /v1 right, and does this server list its models?"
+    assert faults(found) == [("provider", text, hint)]
 
 
 def test_warnings_of_the_project_and_of_plugins_are_found(hrns: Hrns) -> None:
@@ -111,6 +116,17 @@ def test_warnings_of_the_project_and_of_plugins_are_found(hrns: Hrns) -> None:
     project, agent = faults(found)
     assert "providers: a project may not set this" in project[1]
     assert "Ghost" in agent[1]
+
+
+def test_hook_that_does_not_exist_is_found(hrns: Hrns) -> None:
+    hrns.configure({"providers": {"d": {"api": "demo", "model": "demo"}}})
+    hrns.install("from hrns import hookimpl\n@hookimpl\ndef hrns_toolz():\n    return []\n")
+    done = hrns.run("doctor", "--json")
+    text = "there is no such hook; did you mean hrns_tools?"
+    found = [("plugin", f"plugin guest (hrns-guest) in hrns_toolz: {text}", "")]
+    assert (done.returncode, faults(json.loads(done.stdout))) == (0, found)
+    rows = {line.split()[0]: line.split()[-1] for line in hrns.run("plugins").stdout.splitlines()}
+    assert (rows["guest"], rows["tools-fs"]) == ("toolz?", "tools")
 
 
 def test_broken_plugin_is_found_with_its_distribution(hrns: Hrns) -> None:

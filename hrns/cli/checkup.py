@@ -25,11 +25,11 @@ from ..config import (
     merge,
 )
 from ..config.values import public_url
-from ..connecting import within
-from ..errors import HrnsError, RequestRefused
+from ..connecting import list_models, within
+from ..errors import HrnsError, PluginError, RequestRefused
 from ..nearest import nearest
 from ..permissions import Decision, Rule
-from ..plugins import BUNDLED, Plugins, load_plugins
+from ..plugins import BUNDLED, PluginInfo, Plugins, load_plugins
 from ..session import build_provider, open_session
 from .common import user_config_path, working_directory
 from .providers import known_providers
@@ -73,11 +73,14 @@ def examine(timeout_s: float) -> Iterator[Finding]:
     yield Finding("hrns", f"{__version__} in {sys.prefix}")
     yield Finding("python", f"{platform.python_version()} on {platform.platform()}")
     yield from _distributions()
-    config, findings = _read_config()
+    config, is_read, findings = _read_config()
     yield from findings
     plugins = load_plugins(os.environ, config.plugins.disabled)
     yield from _plugins(config, plugins)
-    yield from _providers(config, plugins, timeout_s)
+    # what is said of a configuration that cannot be read would be said of an empty one
+    chosen, findings = _chosen(config) if is_read else ("", [])
+    yield from findings
+    yield from _providers(config, plugins, chosen, timeout_s)
 
 
 def _distributions() -> Iterator[Finding]:
@@ -98,13 +101,15 @@ def _bundled(one: Distribution) -> Finding:
     return Finding("distribution", text, "warning", f"pip install '{one.name}=={__version__}'")
 
 
-def _read_config() -> tuple[Config, list[Finding]]:
-    """The configuration as far as it can be read, and what is to be said of it."""
+def _read_config() -> tuple[Config, bool, list[Finding]]:
+    """The configuration, whether the user's could be read, and what is to be said of it."""
     path = user_config_path()
     config = Config(path)
+    is_read = False
     findings = []
     try:
         config = load_config(path)
+        is_read = True
         findings.append(_config_file(config))
         config = merge(config, load_project_config(working_directory()))
         for decision in _DECISIONS:
@@ -113,7 +118,7 @@ def _read_config() -> tuple[Config, list[Finding]]:
     except HrnsError as error:
         findings.append(Finding("config", error.message, "fault", error.hint))
     findings += [Finding("config", warning, "warning") for warning in config.warnings]
-    return config, findings
+    return config, is_read, findings
 
 
 def _config_file(config: Config) -> Finding:
@@ -133,22 +138,31 @@ def _plugins(config: Config, plugins: Plugins) -> Iterator[Finding]:
             yield Finding("plugin", f"{info}: {info.error}", "warning", "Update or disable it.")
         else:
             yield Finding("plugin", f"{info} {info.version}: {info.state}")
-    plugins.take_warnings()  # they are the failures above
+    told = [_failure(info) for info in plugins.infos if info.state == "failed"]
+    warnings = [warning for warning in plugins.take_warnings() if warning not in told]
     with open_session(config, plugins, DEMO, cwd=working_directory()) as session:
         notices = session.take_notices()
-    yield from (Finding("plugin", notice, "warning") for notice in notices)
+    yield from (Finding("plugin", text, "warning") for text in (*warnings, *notices))
 
 
-def _providers(config: Config, plugins: Plugins, timeout_s: float) -> Iterator[Finding]:
-    """The provider that would be used, then each: all are asked at once."""
-    chosen = ""
+def _failure(info: PluginInfo) -> str:
+    """The warning of a plugin that failed."""
+    return str(PluginError(info.error, plugin=info.name, distribution=info.distribution))
+
+
+def _chosen(config: Config) -> tuple[str, list[Finding]]:
+    """The name of the provider that would be used, or "", and what is to be said of it."""
     try:
         entry = choose_provider(config, "", "", os.environ)
     except HrnsError as error:
-        yield Finding("provider", error.message, "fault", error.hint)
-    else:
-        chosen = entry.name
-        yield Finding("provider", f"{entry.name} with model {entry.model} is used")
+        return "", [Finding("provider", error.message, "fault", error.hint)]
+    return entry.name, [Finding("provider", f"{entry.name} with model {entry.model} is used")]
+
+
+def _providers(
+    config: Config, plugins: Plugins, chosen: str, timeout_s: float
+) -> Iterator[Finding]:
+    """Each provider: all are asked at once."""
     entries = [entry for entry, _ in known_providers(config, os.environ) if entry.api != "demo"]
     with ThreadPoolExecutor(max_workers=8) as pool:
         for entry, finding in zip(
@@ -164,9 +178,10 @@ def _provider(plugins: Plugins, timeout_s: float, entry: ProviderConfig) -> Find
     where = f"{entry.name}: {public_url(entry.url)} ({entry.api})"
     try:
         provider = build_provider(plugins, entry, os.environ)
-        models = [model.id for model in within(timeout_s, provider.models)]
+        models = [model.id for model in within(timeout_s, lambda: list_models(provider))]
     except RequestRefused as error:
-        return Finding("provider", f"{where} answers, but does not list models: {error.message}")
+        text = f"{where} answers, but does not list models: {error.message}"
+        return Finding("provider", text, "warning", error.hint)
     except HrnsError as error:
         return Finding("provider", f"{where}: {error.message}", "fault", error.hint)
     if entry.model and entry.model not in models:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from ..plugins import PluginInfo
 
 __all__ = ["command"]
 
@@ -12,7 +16,10 @@ __all__ = ["command"]
 @click.command("plugins")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
 def command(as_json: bool) -> None:
-    """List the plugins: name, distribution, version, state, import time, hooks."""
+    """List the plugins: name, distribution, version, state, import time, hooks.
+
+    A hook that does not exist is marked with `?`.
+    """
     from attrs import asdict
 
     from ..plugins import load_plugins
@@ -31,10 +38,17 @@ def command(as_json: bool) -> None:
                 info.version,
                 info.state,
                 f"{info.load_ms:.1f}",
-                ", ".join(hook.removeprefix("hrns_") for hook in info.hooks) or info.error,
+                _hooks(info) or info.error,
             )
             for info in plugins.infos
         ]
         click.echo(table(head, rows))
     for warning in plugins.take_warnings():
         tell(f"warning: {warning}")
+
+
+def _hooks(info: PluginInfo) -> str:
+    from .. import hookspecs
+
+    marked = (hook if hasattr(hookspecs, hook) else f"{hook}?" for hook in info.hooks)
+    return ", ".join(hook.removeprefix("hrns_") for hook in marked)
