@@ -24,6 +24,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from stat import S_ISREG
@@ -231,7 +232,8 @@ class Journal:
     def close(self) -> None:
         """Close the file; a later `append` opens it again."""
         if self._descriptor >= 0:
-            os.close(self._descriptor)
+            with suppress(OSError):  # a tool may have closed what is not its own
+                os.close(self._descriptor)
             self._descriptor = -1
 
     def _write(self, value: Mapping[str, object], flags: int = 0) -> None:

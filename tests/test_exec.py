@@ -6,6 +6,7 @@ depend on being one runs inside this one, which is quicker.
 
 from __future__ import annotations
 
+import io
 import json
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import time
 import zlib
 from base64 import b64encode
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -22,6 +24,7 @@ import jsonschema
 import pytest
 
 from hrns.cli.result import result_schema
+from hrns.cli.streams import own_output
 from hrns.messages import Usage
 from hrns.serial import chunk_schema
 from hrns.testing import (
@@ -827,3 +830,46 @@ def test_tool_calls_are_told_on_a_terminal(hrns: Hrns) -> None:
     child.close()
     assert child.exitstatus == 0
     assert child.before.splitlines()[:2] == [MODE.strip(), "* list_files . **/*.py"]
+
+
+NOISY = """
+import os, subprocess, sys
+from hrns import hookimpl, tool
+
+print("noise of an import")
+
+@tool(effects=())
+def chatter() -> str:
+    "Print."
+    print("noise of a tool")
+    os.write(1, b"noise of a library\\n")
+    subprocess.run([sys.executable, "-c", "print('noise of a process')"], check=True)
+    {then}
+    return "done"
+
+@hookimpl
+def hrns_tools():
+    return [chatter]
+
+@hookimpl
+def hrns_session_end():
+    print("noise of an end")
+"""
+
+
+@pytest.mark.parametrize("then", ["pass", "sys.stdout.close()", "sys.stdout = None", "os.close(1)"])
+def test_what_guests_print_or_close_is_not_the_output(hrns: Hrns, then: str) -> None:
+    hrns.install(NOISY.format(then=then))
+    with LoopbackServer([chat_stream(calls=[Call("chatter")]), chat_stream("hello")]) as server:
+        hrns.use(server.url)
+        done = hrns.run("exec", "--quiet", "--no-stdin", "--output-format", "json", "hi")
+    assert (done.returncode, json.loads(done.stdout)["result"]) == (0, "hello")
+    assert {"noise of a library", "noise of a process"} <= set(done.stderr.splitlines())
+
+
+def test_what_is_printed_beside_captured_output_goes_to_the_errors() -> None:
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err), own_output() as own:
+        sys.stdout.write("noise\n")
+        own.write("answer")
+    assert (out.getvalue(), err.getvalue()) == ("answer", "noise\n")

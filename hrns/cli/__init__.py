@@ -22,9 +22,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         from .._version import __version__
 
         return _say(f"hrns {__version__}\n")
-    if argv is None:
-        from .early import end_at_once
+    from .early import end_at_once
 
+    if argv is None:
         end_at_once()
     try:
         from .app import run
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:  # before a command has taken the signal over, or after
         status = 130
     if argv is None:
-        _let_nothing_interrupt_the_end()
+        end_at_once(status)
     return status
 
 
@@ -46,10 +46,3 @@ def _say(line: str) -> int:
         sys.stdout = None  # Python would try again when it ends
         return 1
     return 0
-
-
-def _let_nothing_interrupt_the_end() -> None:
-    """Ignore Ctrl-C from here on: while Python shuts down it would only print a traceback."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from attrs import evolve, frozen
 
@@ -34,7 +34,7 @@ from .rules import check_rules, rules_of_flags
 from .sessions import chosen_record
 from .signals import Interrupted, Signals, handled
 from .stdin import compose_prompt
-from .streams import in_utf8
+from .streams import in_utf8, own_output
 
 if TYPE_CHECKING:
     from .fitting import Fit
@@ -86,7 +86,7 @@ def ask(options: Options) -> int:
         OSError: what is to be printed cannot be.
     """
     cancel = Cancel()
-    with handled(cancel) as signals:
+    with handled(cancel) as signals, own_output() as out:
         try:
             prompt = compose_prompt(
                 options.words, options.message, use_stdin=not options.no_stdin, cancel=cancel
@@ -94,7 +94,7 @@ def ask(options: Options) -> int:
             fit = _fit(options)
             with _session(options, fit) as session:
                 signals.raising = False
-                return _converse(session, prompt, options, fit, signals)
+                return _converse(session, prompt, options, fit=fit, signals=signals, out=out)
         except (Interrupted, Cancelled):
             return signals.status
 
@@ -179,15 +179,23 @@ def _append_system(options: Options, fit: Fit | None) -> str:
 
 
 def _converse(
-    session: Session, prompt: str, options: Options, fit: Fit | None, signals: Signals
+    session: Session,
+    prompt: str,
+    options: Options,
+    *,
+    fit: Fit | None,
+    signals: Signals,
+    out: TextIO,
 ) -> int:
     """Send the message and print what comes; returns the exit status."""
     if session.context.mode == "all" and session.offered and not options.quiet:
         tell("tools run without asking (--permission-mode all)")
     outcome = Outcome()
+    if options.output_format != "text":
+        in_utf8(out)
     started = time.monotonic()
-    with PacedOutput(sys.stdout) as out:
-        printers = _printers(session, options, out)
+    with PacedOutput(out) as paced:
+        printers = _printers(session, options, paced)
         for chunk in _chunks(session, prompt, fit, signals.cancel):
             outcome.add(chunk)
             for printer in printers:
@@ -195,10 +203,10 @@ def _converse(
     duration_s = time.monotonic() - started
     if options.output_format == "json":
         result = result_json(session, outcome, duration_s, fit.value if fit else None)
-        in_utf8(sys.stdout).write(f"{result}\n")
+        out.write(f"{result}\n")
     elif options.output_format == "text" and fit and fit.text:
-        sys.stdout.write(f"{fit.text}\n")
-    sys.stdout.flush()
+        out.write(f"{fit.text}\n")
+    out.flush()
     if outcome.error and outcome.error.http_status == 404 and not signals.number:
         _suggest_models(session)
     return _status(outcome, options, signals)
@@ -223,7 +231,6 @@ def _printers(session: Session, options: Options, out: PacedOutput) -> Sequence[
     if options.output_format != "stream-json":
         return [narrator]
     head = json.dumps(_head(session), ensure_ascii=False)
-    in_utf8(sys.stdout)
     return [JsonLinesPrinter(out, head), narrator]
 
 

@@ -1,8 +1,9 @@
-"""Ctrl-C before a command is ready for it.
+"""Ctrl-C before a command is ready for it, and after.
 
 Python raises KeyboardInterrupt wherever it is. While modules are imported that is often a callback
 of the import system: there it is printed, lost, and may leave the import lock taken for ever. As
-nothing was begun yet, the process ends at once instead.
+nothing was begun yet, the process ends at once instead. While Python shuts down it would only
+print a traceback: everything is done by then, and the process ends at once as well.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from types import FrameType
 __all__ = ["end_at_once", "raise_again"]
 
 
-def end_at_once() -> None:
-    """From here on Ctrl-C ends the process, unless it is ignored or handled already."""
-    if _is_ours_to_change(signal.default_int_handler):
+def end_at_once(status: int = 128 + signal.SIGINT) -> None:
+    """From here on Ctrl-C ends the process with a status, unless it is ignored or handled."""
+    if _is_ours_to_change(signal.default_int_handler) or _is_ours_to_change(_end):
+        _end.status = status
         signal.signal(signal.SIGINT, _end)
 
 
@@ -32,5 +34,13 @@ def _is_ours_to_change(handler: object) -> bool:
     return in_main and signal.getsignal(signal.SIGINT) is handler
 
 
-def _end(_number: int, _frame: FrameType | None) -> None:
-    os._exit(128 + signal.SIGINT)
+class _End:
+    """The handler: ends the process with a status."""
+
+    status = 0
+
+    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+        os._exit(self.status)
+
+
+_end = _End()

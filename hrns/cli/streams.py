@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TextIO
 
-__all__ = ["in_utf8", "open_streams", "plain", "silence", "steady_streams"]
+__all__ = ["in_utf8", "open_streams", "own_output", "plain", "silence", "steady_streams"]
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
@@ -43,6 +45,51 @@ def in_utf8(stream: TextIO) -> TextIO:
     if hasattr(stream, "reconfigure"):
         stream.reconfigure(encoding="utf-8")
     return stream
+
+
+@contextmanager
+def own_output() -> Iterator[TextIO]:
+    """Give a stream to standard output that is the command's alone.
+
+    What plugins, tools and the processes that they start print inside the block goes to standard
+    error: an answer, or JSON, is not to have strange lines in it. On a terminal nothing changes.
+    """
+    out = sys.stdout
+    if out.isatty():
+        yield out
+        return
+    if not _is_standard_output(out):
+        with redirect_stdout(sys.stderr):
+            yield out
+        return
+    out.flush()
+    own = os.fdopen(os.dup(1), "w", encoding=out.encoding, errors=out.errors)
+    os.dup2(2, 1)
+    try:
+        yield own
+        own.flush()
+    finally:
+        _give_back(own, out)
+
+
+def _is_standard_output(stream: TextIO) -> bool:
+    try:
+        return stream.fileno() == 1
+    except (OSError, ValueError):
+        return False
+
+
+def _give_back(own: TextIO, out: TextIO) -> None:
+    """Make standard output again what it was, whatever others did to it meanwhile."""
+    with suppress(OSError, ValueError):
+        os.dup2(2, 1)  # it may have been closed
+        out.flush()
+    with suppress(OSError):  # what could not be written was told already
+        os.dup2(own.fileno(), 1)
+        own.close()
+    if out.closed:
+        out = os.fdopen(1, "w", encoding=own.encoding, errors=own.errors)
+    sys.stdout = out
 
 
 def silence() -> None:
