@@ -11,13 +11,13 @@ from typing import TextIO
 from attrs import evolve
 
 from hrns.cancel import Cancel
-from hrns.chunks import QueuedChunk, ToolCallResultChunk
+from hrns.chunks import MessageChunk, MessageDoneChunk, QueuedChunk, ToolCallResultChunk
 from hrns.cli import status
 from hrns.cli.printing import steady_streams
 from hrns.config import add_rule, edit_config
 from hrns.errors import Cancelled
 from hrns.journal import Record
-from hrns.messages import Terminal
+from hrns.messages import AssistantMessage, Terminal, UserMessage
 from hrns.permissions import Ask
 from hrns.session import Launch, Session
 
@@ -27,6 +27,7 @@ from .dialogue import Dialogue, Prompt, PromptDialogue, View
 from .dispatch import run_command
 from .images import message_of
 from .lines import LinePrompt
+from .paint import Theme
 from .piped import run_piped
 from .questions import Questions
 from .screen import Screen, wants_colour
@@ -94,6 +95,10 @@ def _converse(launch: Launch, screen: View, prompt: Prompt, dialogue: Dialogue, 
     return status.DONE
 
 
+_RECALLED = 6
+"""Messages that are shown again of a conversation that is gone on with."""
+
+
 class _RuleSaver:
     """Writes a permission rule down."""
 
@@ -132,6 +137,7 @@ class App:
         self._to_send: deque[str] = deque()
         self._leaving = False
         self._warned = False
+        self._shown = session.id
 
     def ask(self, prompt: str, *, default: str = "", secret: bool = False) -> str | None:
         """Ask for a line of text."""
@@ -154,12 +160,43 @@ class App:
         opened = resumed(evolve(self._launch, provider="", model=""), record, self._ask)
         self.session.close()
         self.session = opened
-        self.screen.clear()
+        self.say(banner(opened))
+        self._recall()
+
+    def copy(self, text: str) -> None:
+        """Put text on the clipboard of the terminal."""
+        self.screen.copy(text)
+
+    def wipe(self) -> None:
+        """Empty the screen."""
+        self.screen.wipe()
+
+    def use_theme(self, theme: Theme) -> None:
+        """Show what comes for a dark or a light background."""
+        self.screen.use_theme(theme)
+
+    def edit(self) -> None:
+        """Open the next message in an editor."""
+        self.prompt.edit()
+
+    def _recall(self) -> None:
+        """Show the end of a conversation that is gone on with."""
+        for message in self.session.messages[-_RECALLED:]:
+            match message:
+                case UserMessage():
+                    self.screen.gap()
+                    self.screen.recall(message.text)
+                case AssistantMessage():
+                    self.screen.show(MessageChunk(message.text))
+                    self.screen.show(MessageDoneChunk(message))
+                case _:
+                    pass
 
     def run(self) -> None:
         """Read and do, until the person leaves."""
         self.screen.gap()
         self.say(f"{banner(self.session)}\n{KEYS}")
+        self._recall()
         while not self._leaving:
             try:
                 self._step()
@@ -169,6 +206,9 @@ class App:
                 self._warn_or_leave()
 
     def _step(self) -> None:
+        if self._shown != self.session.id:
+            self._shown = self.session.id
+            self.screen.clear()
         for notice in self.session.take_notices():
             self.screen.notice(notice)
         self.screen.gap()

@@ -6,6 +6,7 @@ A provider or agent that is chosen on the way is saved; what the command line na
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from attrs import evolve
 
@@ -21,7 +22,7 @@ from hrns.config import (
     set_current_provider,
 )
 from hrns.errors import ConfigError
-from hrns.journal import Record, tell
+from hrns.journal import Record, read_journal, sessions_root, tell
 from hrns.loop import Limits
 from hrns.permissions import Ask
 from hrns.session import Launch, Session, choose_for_resume, open_session
@@ -29,6 +30,7 @@ from hrns.session import Launch, Session, choose_for_resume, open_session
 from .dialogue import Dialogue
 from .models import missing_model
 from .onboarding import connect
+from .recalling import project_sessions, session_options
 
 __all__ = ["boot", "boot_unattended", "resumed"]
 
@@ -42,8 +44,9 @@ def boot(launch: Launch, dialogue: Dialogue, ask: Ask) -> Session | None:
     Raises:
         ConfigError: the command line names what there is not, or the provider cannot be used.
     """
-    if launch.resume is not None:
-        return resumed(launch, launch.resume, ask)
+    record = launch.resume or (_picked(launch, dialogue) if launch.pick else None)
+    if record is not None:
+        return resumed(launch, record, ask)
     found = _provider(launch, dialogue)
     if found is None:
         return None
@@ -72,12 +75,23 @@ def boot_unattended(launch: Launch) -> Session:
     return _start(launch, entry, None)
 
 
+def _picked(launch: Launch, dialogue: Dialogue) -> Record | None:
+    """The session that the person picks; None if there is none, or none is wanted."""
+    infos = project_sessions(sessions_root(launch.environ, Path.home()), launch.cwd)
+    if not infos:
+        dialogue.say("No session was held in this directory yet: this is a new one.")
+        return None
+    options = session_options(infos)
+    chosen = dialogue.pick("Which session is to be gone on with?", options)
+    return next((read_journal(info.path) for info in infos if info.id == chosen), None)
+
+
 def resumed(launch: Launch, record: Record, ask: Ask | None) -> Session:
     """The session that the record is of, with its own provider, model and agent."""
     entry, notice = choose_for_resume(
         tell(record.branch()), launch.config, launch.provider, launch.model, launch.environ
     )
-    session = _start(launch, entry, ask)
+    session = _start(evolve(launch, resume=record), entry, ask)
     if notice:
         session.notice(notice)
     return session

@@ -5,7 +5,7 @@ What a command changes for good is saved; if it cannot be saved, the session goe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from attrs import evolve
 
@@ -23,8 +23,13 @@ from hrns.records import CommandHost, SlashCommand
 from hrns.session import Session
 
 from .banner import KEYS, banner
+from .informing import INFORMING
 from .models import missing_model
 from .onboarding import connect
+from .recalling import RECALLING
+from .tables import marked, table
+from .terminal_commands import TERMINAL_COMMANDS
+from .windows import CONTEXT_WINDOWS
 
 __all__ = ["COMMANDS"]
 
@@ -37,7 +42,7 @@ def _help(host: CommandHost, _argument: str) -> None:
         (f"/{command.name} {command.usage}".rstrip(), command.help)
         for command in host.session.commands
     ]
-    host.say(f"{_table(rows)}\n\n{KEYS}")
+    host.say(f"{table(rows)}\n\n{KEYS}")
 
 
 def _new(host: CommandHost, _argument: str) -> None:
@@ -49,14 +54,15 @@ def _models(host: CommandHost, _argument: str) -> None:
     session = host.session
     models = session.models()
     session.context.state[_LISTED] = tuple(model.id for model in models)
+    session.context.state[CONTEXT_WINDOWS] = {each.id: each.context_window for each in models}
     rows = [
         (
-            _marked(model.id, session.model),
+            marked(model.id, session.model),
             f"{model.context_window} tokens" if model.context_window else "",
         )
         for model in models
     ]
-    host.say(_table(rows) or f"Provider {session.entry.name} lists no models.")
+    host.say(table(rows) or f"Provider {session.entry.name} lists no models.")
 
 
 def _model(host: CommandHost, name: str) -> None:
@@ -72,10 +78,10 @@ def _model(host: CommandHost, name: str) -> None:
 def _providers(host: CommandHost, _argument: str) -> None:
     session = host.session
     rows = [
-        (_marked(name, session.entry.name), entry.model, entry.api)
+        (marked(name, session.entry.name), entry.model, entry.api)
         for name, entry in known_providers(session.config, session.environ).items()
     ]
-    host.say(_table(rows))
+    host.say(table(rows))
 
 
 def _provider(host: CommandHost, name: str) -> None:
@@ -97,10 +103,10 @@ def _provider(host: CommandHost, name: str) -> None:
 def _agents(host: CommandHost, _argument: str) -> None:
     session = host.session
     rows = [
-        (_marked(agent.name, session.agent.name), agent.description)
+        (marked(agent.name, session.agent.name), agent.description)
         for agent in session.context.agents
     ]
-    host.say(_table(rows))
+    host.say(table(rows))
 
 
 def _agent(host: CommandHost, name: str) -> None:
@@ -132,17 +138,6 @@ def _saved(host: CommandHost, change: Change, take_back: Callable[[], object]) -
         return False
     host.session.use_config(config)
     return True
-
-
-def _marked(name: str, current: str) -> str:
-    return f"* {name}" if name == current else f"  {name}"
-
-
-def _table(rows: Sequence[tuple[str, ...]]) -> str:
-    """The rows as lines, the columns one below the other."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("   ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-    return "\n".join(lines)
 
 
 def _listed_models(session: Session, word: str) -> Iterator[str]:
@@ -192,6 +187,9 @@ COMMANDS = (
         complete=_agent_names,
         needs_argument=True,
     ),
+    *RECALLING,
+    *INFORMING,
+    *TERMINAL_COMMANDS,
     SlashCommand("exit", "Leaves.", _exit),
 )
 """The commands, in the order in which `/help` lists them."""

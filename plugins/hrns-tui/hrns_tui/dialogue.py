@@ -11,6 +11,8 @@ from hrns.chunks import Chunk
 from hrns.cli.printing import plain
 from hrns.session import Session
 
+from .paint import Theme
+
 __all__ = [
     "Dialogue",
     "LinePrompting",
@@ -63,8 +65,20 @@ class View(Protocol):
     def prompted(self, text: str) -> None:
         """A person sent this."""
 
+    def recall(self, text: str) -> None:
+        """A person said this before."""
+
     def clear(self) -> None:
         """A new conversation begins."""
+
+    def wipe(self) -> None:
+        """Empty the screen."""
+
+    def copy(self, text: str) -> None:
+        """Put text on the clipboard of the terminal."""
+
+    def use_theme(self, theme: Theme) -> None:
+        """Show what comes for a dark or a light background."""
 
 
 class LinePrompting(Protocol):

@@ -17,8 +17,16 @@ def run_command(host: CommandHost, line: str) -> None:
         host.error(_unknown(name, host.session.commands))
     elif command.needs_argument and not argument:
         host.say(f"Usage: /{command.name} {command.usage}\n{command.help}")
+        _offer(host, command)
     else:
         _run(host, command, argument)
+
+
+def _offer(host: CommandHost, command: SlashCommand) -> None:
+    """Let the person pick the argument that is missing, from those that the command knows."""
+    words = [(word, "") for word in command.complete(host.session, "")]
+    if words and (word := host.pick(f"/{command.name} {command.usage}", words)):
+        _run(host, command, word)
 
 
 def _split(line: str) -> tuple[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from textwrap import fill
 
 from attrs import evolve
 
@@ -25,9 +24,12 @@ from hrns.providers.http import APIS
 from hrns.session import build_provider
 
 from .dialogue import Dialogue, confirm
+from .local_servers import local_servers
 from .models import ask_model
 
 __all__ = ["connect"]
+
+_OTHER = "other"
 
 
 def connect(
@@ -58,12 +60,14 @@ def _ask_provider(
     dialogue: Dialogue, config: Config, plugins: Plugins, environ: Mapping[str, str]
 ) -> ProviderConfig | None:
     """A whole entry: one whose models could be listed, or that is wanted all the same."""
-    name = _ask_name(dialogue)
-    if name is None:
-        return None
-    if name == DEMO.name:
-        return DEMO
-    entry = entry_for(name, config, environ) or ProviderConfig(name)
+    entry = _ask_entry(dialogue, config, environ)
+    if entry is None or entry == DEMO:
+        return entry
+    if entry.url and (entry.resolved_key(environ) or entry in local_servers()):
+        found = _list_models(dialogue, entry, plugins, environ)
+        if found is not None:
+            model = ask_model(dialogue, "Default model", found, entry.model)
+            return None if model is None else evolve(entry, model=model)
     while True:
         asked = _ask_server(dialogue, entry, plugins)
         if asked is None:
@@ -78,10 +82,36 @@ def _ask_provider(
         entry = asked
 
 
+def _ask_entry(
+    dialogue: Dialogue, config: Config, environ: Mapping[str, str]
+) -> ProviderConfig | None:
+    """What to begin with: a server that listens here, a known service, the demo, or a new name."""
+    local = {each.name: each for each in local_servers()}
+    options = [(name, f"listens at {each.url}") for name, each in local.items()]
+    for each in ENVIRONMENT_PROVIDERS:
+        has_key = bool(environ.get(each.variable, "").strip())
+        found = f"the key in ${each.variable} is used" if has_key else f"at {each.url}"
+        options.insert(0 if has_key else len(options), (each.name, found))
+    options += [(DEMO.name, "needs neither key nor network"), (_OTHER, "a server of your own")]
+    chosen = dialogue.pick("Which provider is to be connected?", _distinct(options))
+    if chosen == _OTHER:
+        chosen = _ask_name(dialogue)
+    if chosen is None or chosen == DEMO.name:
+        return DEMO if chosen else None
+    if chosen in local:
+        return local[chosen]
+    return entry_for(chosen, config, environ) or ProviderConfig(chosen)
+
+
+def _distinct(options: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The options without those whose name came before."""
+    first: dict[str, str] = {}
+    for name, description in options:
+        first.setdefault(name, description)
+    return [*first.items()]
+
+
 def _ask_name(dialogue: Dialogue) -> str | None:
-    names = ", ".join(each.name for each in ENVIRONMENT_PROVIDERS)
-    known = f"Known are {names}; any other name stands for a server of your own."
-    dialogue.say(f"{fill(known, 79)}\nThe provider `demo` needs neither key nor network.")
     while (name := dialogue.ask("Provider name")) == "":
         dialogue.error("the provider needs a name, such as openai or home")
     return name

@@ -25,6 +25,7 @@ from hrns.chunks import (
 )
 from hrns.cli.printing import plain
 
+from .paint import Theme
 from .terminal import is_capable
 from .wording import one_line, reason_of, told
 
@@ -101,8 +102,22 @@ class Screen:
         """A person wrote a line below what is shown."""
         self._block = "prompt"
 
+    def recall(self, text: str) -> None:
+        """Show what the person said before."""
+        self._lines("prompt", f"> {text}")
+
     def clear(self) -> None:
         """Begin a conversation anew: nothing to do for lines that scroll."""
+
+    def wipe(self) -> None:
+        """What was written to a plain terminal stays there."""
+
+    def copy(self, text: str) -> None:
+        """A plain terminal has no clipboard: it is shown, to be copied from there."""
+        self.say(text)
+
+    def use_theme(self, theme: Theme) -> None:
+        """Lines look the same on any background."""
 
     def _end(self, end: EndChunk) -> None:
         self._end_line()

@@ -35,6 +35,7 @@ class Host:
         self.left = False
         self.answers: deque[str | None] = deque()
         self.asked: list[str] = []
+        self.offered: dict[str, str] = {}
 
     def say(self, text: str) -> None:
         self.said.append(text)
@@ -48,7 +49,10 @@ class Host:
         return None if answer is None else answer or default
 
     def pick(self, title: str, options: Sequence[tuple[str, str]]) -> str | None:
-        raise AssertionError((title, options))
+        self.offered = dict(options)
+        if "connected" in title:
+            return "other" if self.answers[0] else None
+        return self.answers.popleft() if self.answers else None
 
     def send(self, text: str) -> None:
         self.sent.append(text)
@@ -194,6 +198,20 @@ def test_help_lists_every_command_with_its_usage(stage: Stage) -> None:
 /connect         Connects a provider, and goes on with it.
 /agents          Lists the agents.
 /agent NAME      Goes on with another agent: its prompt and its tools.
+/sessions        Lists the sessions that were held in this directory.
+/resume [ID]     Goes on with another session.
+/fork            Goes on from before one of your messages.
+/export [FILE]   Writes the conversation to a Markdown file.
+/copy            Copies the last answer to the clipboard.
+/context         Says what the conversation takes of the model's context.
+/tools           Lists the tools, and which of them the agent is offered.
+/skills          Lists the skills.
+/plugins         Lists the plugins.
+/permissions     Says what is allowed, asked about and denied.
+/mode NAME       Changes the permission mode, for this session.
+/clear           Begins a new conversation on an empty screen.
+/theme NAME      Shows what comes for a dark or a light background.
+/editor          Opens the next message in $EDITOR.
 /exit            Leaves.
 /fail            Fails.
 /fix             Sends.
@@ -365,7 +383,6 @@ def test_connect_saves_and_goes_on_with_the_new_provider(stage: Stage) -> None:
         "url": "scripted:1",
         "key": "secret",
         "model": "new-2",
-        "skipVerify": False,
         "api": "scripted",
     }
     assert stage.saved == {
@@ -382,7 +399,7 @@ def test_connect_offers_what_is_there_and_keeps_fields_it_does_not_ask_for(stage
     stage.host.answers.extend(["near", "", "", ""])
     stage.do("/connect")
     near = {"api": "scripted", "model": "near-1", "note": "kept"}
-    assert stage.saved["providers"]["near"] == {**near, "url": "", "key": "", "skipVerify": False}
+    assert stage.saved["providers"]["near"] == near
 
 
 def test_connect_that_cannot_be_saved_changes_nothing(stage: Stage) -> None:
@@ -451,3 +468,66 @@ def test_arguments_are_completed(tmp_path: Path) -> None:
         stage.do("/models")
         assert completed("model", "near") == ["near-1", "near-2"]
         assert completed("help", "") == []
+
+
+# What a session has
+
+
+def test_mode_is_changed_or_said_what_there_is(stage: Stage) -> None:
+    assert stage.do("/mode plan").said == ["mode plan: nothing may be changed"]
+    assert stage.session.context.mode == "plan"
+    assert stage.do("/mode wild").errors[0].startswith("there is no mode 'wild'\n  ask ")
+    assert stage.session.context.mode == "plan"
+
+
+def test_argument_that_is_missing_is_picked(stage: Stage) -> None:
+    stage.host.answers.append("all")
+    host = stage.do("/mode")
+    assert host.offered == {"ask": "", "edits": "", "all": "", "plan": ""}
+    assert host.said[0].startswith("Usage: /mode NAME")
+    assert stage.session.context.mode == "all"
+
+
+def test_tools_plugins_and_rules_are_listed(stage: Stage) -> None:
+    [tools] = stage.do("/tools").said
+    assert [line.split() for line in tools.splitlines()[:2]] == [
+        ["*", "look", "read", "guest"],
+        ["*", "smash", "execute", "guest"],
+    ]
+    [plugins] = stage.do("/plugins").said
+    assert ["tui", "(hrns-tui)", "loaded"] in [line.split() for line in plugins.splitlines()]
+    assert stage.do("/skills").said == ["There are no skills."]
+    stage.path.write_text(json.dumps({**DOCUMENT, "permissions": {"deny": ["smash"]}}))
+    stage.session.use_config(load_config(stage.path))
+    [rules] = stage.do("/permissions").said
+    assert rules == "mode ask: what changes something is asked about\ndeny   smash"
+
+
+def test_context_says_what_is_used(stage: Stage) -> None:
+    rows = dict(line.split(None, 1) for line in stage.do("/context").said[0].splitlines())
+    assert rows["messages"] == "3"
+    assert rows["tools"] == "offered    2"
+
+
+def test_conversation_is_exported_once(stage: Stage) -> None:
+    [said] = stage.do("/export talk.md").said
+    path = stage.path.parent / "talk.md"
+    assert said == f"The conversation is in {path}."
+    assert "## User\n\nHello.\n\n## Assistant\n\nHello.\n" in path.read_text()
+    assert stage.do("/export talk.md").errors == [f"cannot write {path}: File exists"]
+
+
+def test_copy_and_theme_work_in_any_front_end(stage: Stage) -> None:
+    assert stage.do("/copy").said == ["Hello."]
+    stage.do("/new")
+    assert stage.do("/copy").errors == ["there is no answer yet that could be copied"]
+    assert stage.do("/theme light").said == ["The theme is light."]
+    assert stage.saved["tui"] == {"theme": "light"}
+    assert stage.do("/theme pink").errors == ["there is no theme 'pink'; there are dark and light"]
+    assert stage.do("/editor").errors == ["that is for the prompt of a terminal"]
+
+
+def test_sessions_without_a_file_are_none(stage: Stage) -> None:
+    assert stage.do("/sessions").said == ["No session was held in this directory yet."]
+    assert stage.do("/fork").errors == ["nothing was said yet that could be gone back to"]
+    assert stage.do("/resume").errors[0].startswith("sessions are gone on with at the prompt")

@@ -29,6 +29,8 @@ from typing import Any
 import hrns_tui
 import pytest
 from hrns_tui.app import run_inline
+from hrns_tui.inline.markdown import render_markdown
+from hrns_tui.paint import Paint
 
 from hrns.config import load_config
 from hrns.journal import project_folder
@@ -407,6 +409,8 @@ def stalled(text: str) -> Answer:
 def test_first_run_connects_and_converses_and_the_second_comes_back(home: Home) -> None:
     with serving(chat_stream(["Good ", "day."]), chat_stream("Again.")) as server:
         with open_terminal(home) as terminal:
+            terminal.see("a server of your own")
+            terminal.type("other\r")
             terminal.see("Provider name:")
             terminal.type("house\r")
             terminal.see("URL:")
@@ -422,7 +426,6 @@ def test_first_run_connects_and_converses_and_the_second_comes_back(home: Home) 
                         "url": f"{server.url}/v1",
                         "key": KEY,
                         "model": "m2",
-                        "skipVerify": False,
                         "api": "openai-chat",
                     }
                 },
@@ -446,6 +449,8 @@ def test_first_run_connects_and_converses_and_the_second_comes_back(home: Home) 
 def test_onboarding_that_is_given_up_writes_nothing(home: Home) -> None:
     home.configure({"providers": {}})
     with open_terminal(home) as terminal:
+        terminal.see("a server of your own")
+        terminal.type("other\r")
         terminal.see("Provider name:")
         terminal.type("house\r")
         terminal.see("URL:")
@@ -457,7 +462,7 @@ def test_onboarding_that_is_given_up_writes_nothing(home: Home) -> None:
 
 def test_demo_can_be_chosen_and_is_kept(home: Home) -> None:
     with open_terminal(home) as terminal:
-        terminal.see("Provider name:")
+        terminal.see("a server of your own")
         terminal.type("demo\r")
         terminal.ready()
         assert "provider demo, model demo" in terminal.text
@@ -555,12 +560,21 @@ def test_each_command_works_at_the_prompt(home: Home) -> None:
                 "/agent Pirate": "The agent is Pirate.",
                 "/new": "provider home, model m2, agent Pirate, mode ask",
                 "/nwe": "Did you mean /new?",
-                "/agent": "Usage: /agent NAME",
+                "/model": "Usage: /model NAME",
             }.items():
-                terminal.send(line)
+                if line == "/model":
+                    terminal.type("/model\r")
+                    terminal.see("> m\n")
+                    terminal.type("m2\r")
+                    terminal.see("> /model")
+                    terminal.ready()
+                else:
+                    terminal.send(line)
                 assert seen in terminal.text
             terminal.send("First.")
             terminal.type("/connect\r")
+            terminal.see("a server of your own")
+            terminal.type("other\r")
             for label, keys in (("name:", "next"), ("URL:", f"{server.url}/v1"), ("Key", "k")):
                 terminal.see(label)
                 terminal.type(f"{keys}\r")
@@ -1027,3 +1041,209 @@ def test_file_names_and_models_of_others_are_shown_literally(home: Home) -> None
             assert f"* {SHOWN}   {SHOWN}   openai-chat" in terminal.text
         done = home.run("/providers\n")
         assert f"* {SHOWN}   {SHOWN}   openai-chat" in done.stdout
+
+
+# The screen
+
+
+def words(count: int) -> list[str]:
+    """A long answer with everything in it: numbered rows, tables, code, wide characters."""
+    parts = []
+    for number in range(count):
+        match number % 5:
+            case 0:
+                parts.append(f"## Part {number}\n\n")
+            case 1:
+                parts.append(
+                    f"Row {number} of *many*, 漢字 and `code`, **bold** words " * 3 + "\n\n"
+                )
+            case 2:
+                parts.append(f"- item {number}\n- 項目 {number}\n  more of it\n\n")
+            case 3:
+                parts.append(f"| a | b |\n|---|---|\n| cell {number} | 値 |\n\n")
+            case _:
+                parts.append(f"```python\nvalue = {number}\n\nprint(value)\n```\n\n")
+    return parts
+
+
+def scrolled(source: str, width: int) -> list[str]:
+    """The rows that the answer must have left, without colours and blank ones."""
+    shown = render_markdown(source, width, Paint(colour=False))
+    rows = re.sub(r"\x1b\[[0-9;]*m", "", shown).split("\n")
+    return [row.replace("\u3000", " ").rstrip() for row in rows if row.strip()]
+
+
+def rows_of(terminal: Terminal) -> list[str]:
+    """The rows between what was asked and the status line, without blank ones."""
+    shown = terminal.text.partition("> Go.\n")[2].rpartition("\nready")[0]
+    return [row.rstrip() for row in shown.split("\n") if row.strip()]
+
+
+@pytest.mark.parametrize(("per_second", "count"), [(200, 25), (5000, 300)])
+def test_scrollback_is_the_expected_render_while_one_types(
+    home: Home, per_second: int, count: int
+) -> None:
+    source = "".join(words(count))
+    pieces = [source[at : at + 12] for at in range(0, len(source), 12)]
+    step = max(1, per_second // 100)
+    stream: list[bytes | Wait] = []
+    events = chat_events(pieces)
+    for at in range(0, len(events), step):
+        stream += [sse(*events[at : at + step]), Wait(step / per_second)]
+    with serving(Answer(stream)) as server:
+        home.use(server)
+        with open_terminal(home, columns=60, rows=24) as terminal:
+            terminal.ready()
+            terminal.type("Go.\r")
+            terminal.wait(lambda terminal: terminal.line == ">" and "> Go.\n" in terminal.text)
+            for letter in "typing while it comes":
+                terminal.type(letter)
+                time.sleep(0.02)
+            terminal.wait(lambda terminal: terminal.status_line.startswith("ready"), 40)
+            terminal.wait(lambda terminal: terminal.line == "> typing while it comes")
+            assert rows_of(terminal) == scrolled(source, 59)
+
+
+def test_tool_is_one_line_its_output_a_tail_and_its_diff_is_shown(home: Home) -> None:
+    calls = [
+        chat_stream(calls=[Call("count", {"text": "wait"})]),
+        chat_stream(calls=[Call("edit", {"text": ""}), Call("count", {"text": ""})]),
+        chat_stream("Done."),
+    ]
+    with serving(*calls) as server:
+        home.use(server)
+        with open_terminal(home) as terminal:
+            terminal.ready()
+            terminal.type("Go.\r")
+            terminal.see("  line 15\n  line 16\n  line 17\n  line 18\n  line 19\n\nworking")
+            assert "line 14" not in terminal.text
+            terminal.type("\x1b")
+            terminal.see("note: interrupted")
+            terminal.ready()
+            assert "line 19" not in terminal.text
+            terminal.type("Go on.\r")
+            terminal.see("Done.")
+            terminal.ready()
+            shown = re.sub(r"\d\.\d s", "S", terminal.text.partition("> Go on.\n\n")[2])
+            assert shown.startswith(
+                "* edit  ok  S\n--- f.txt\n+++ f.txt\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n"
+                "* count  ok  S\n\nDone.\n"
+            )
+            assert b"\x1b[32m+new\x1b[0m" in terminal.raw
+            terminal.type("\x0f")
+            terminal.see("* count\nline 0\nline 1\n")
+
+
+def test_resizes_lose_and_double_nothing(home: Home) -> None:
+    source = "".join(f"Row {number}.\n\n" for number in range(60))
+    events = chat_events([source[at : at + 7] for at in range(0, len(source), 7)])
+    stream: list[bytes | Wait] = []
+    for event in events:
+        stream += [sse(event), Wait(0.01)]
+    with serving(Answer(stream)) as server:
+        home.use(server)
+        with open_terminal(home, columns=60, rows=24) as terminal:
+            terminal.ready()
+            terminal.type("Go.\r")
+            for columns in (90, 120):
+                terminal.see("Row 5." if columns == 90 else "Row 25.")
+                terminal.resize(columns, 24)
+            terminal.see("Row 59.")
+            terminal.ready()
+            assert re.findall(r"Row \d+\.", terminal.text) == [f"Row {n}." for n in range(60)]
+
+
+# The prompt
+
+
+def test_paste_of_5000_lines_is_folded_and_sent_whole(home: Home) -> None:
+    text = "\n".join(f"line {number}" for number in range(5000))
+    with serving(chat_stream("Ok.")) as server:
+        home.use(server)
+        with open_terminal(home) as terminal:
+            terminal.ready()
+            terminal.type(f"\x1b[200~{text}\x1b[201~")
+            terminal.see("> [paste 1: 5000 lines, ")
+            terminal.type(" Why?\r")
+            terminal.see("Ok.")
+        assert last_words(server) == [f"{text} Why?"]
+
+
+def test_shell_command_goes_along_and_files_and_pictures_are_named(home: Home) -> None:
+    (home.work / "picture.png").write_bytes(b"\x89PNG")
+    (home.work / "some").mkdir()
+    (home.work / "some/module_one.py").write_text("")
+    with serving(chat_stream("Ok."), chat_stream("Seen.")) as server:
+        home.use(server)
+        with open_terminal(home) as terminal:
+            terminal.ready()
+            terminal.type("!echo o[/ne]; exit 3\r")
+            terminal.see("* ! echo o[/ne]; exit 3  error: exit status 3")
+            terminal.see("  o[/ne]\n")
+            terminal.see("goes along: the output of echo")
+            terminal.type("look at @modone")
+            terminal.see("  some/module_one.py")
+            terminal.type("\t")
+            terminal.see("> look at @some/module_one.py")
+            terminal.type("\r")
+            terminal.type("\r")
+            terminal.see("Ok.")
+            terminal.ready()
+            terminal.send("and picture.png")
+            assert "goes along" not in terminal.text
+        first, second = last_words(server)
+        assert first.startswith("look at @some/module_one.py\n\nI ran `echo o[/ne]; exit 3`;")
+        assert [part["type"] for part in second] == ["text", "image_url"]
+
+
+def test_mode_is_cycled_and_an_editor_is_used(home: Home) -> None:
+    editor = home.directory / "editor"
+    editor.write_text("#!/bin/sh\necho edited > $1\n")
+    editor.chmod(0o755)
+    with serving(chat_stream("Ok.")) as server:
+        home.use(server)
+        with spawn_terminal(home, EDITOR=str(editor)) as terminal:
+            terminal.ready()
+            terminal.type("\x1b[Z")
+            terminal.see("mode edits: files inside")
+            terminal.type("\x07")
+            terminal.see("> edited")
+            terminal.type("\r")
+            terminal.see("Ok.")
+            terminal.see("ready · m (home) · Builder · mode edits")
+        assert last_words(server) == ["edited"]
+
+
+# Sessions
+
+
+def test_session_is_gone_on_with_forked_and_told_on_leaving(home: Home) -> None:
+    with serving(*[chat_stream(f"Answer {n}.") for n in range(4)]) as server:
+        home.use(server)
+        with open_terminal(home) as terminal:
+            terminal.ready()
+            terminal.send("First.")
+            terminal.send("Second.")
+            terminal.type("\x04")
+            assert terminal.status() == 0
+            [path] = home.sessions
+            session_id = path.stem.rpartition("-")[2]
+            assert f"To go on with this session: hrns -r {session_id}" in terminal.text
+        with open_terminal(home, pick=True) as terminal:
+            terminal.see("Which session is to be gone on with?")
+            terminal.see("First.")
+            terminal.type("\r")
+            terminal.see("> First.\n\nAnswer 0.\n\n> Second.\n\nAnswer 1.\n")
+            terminal.ready()
+            terminal.send("Wrong.")
+            terminal.type("/fork\r")
+            terminal.see("> 1  First.")
+            terminal.type("\x1b[B\x1b[B\r")
+            terminal.see("Forked: the conversation goes on as before you said: Wrong.")
+            terminal.ready()
+            terminal.send("Third.")
+            terminal.send("/new")
+            terminal.type(f"/resume {session_id}\r")
+            terminal.see("> Third.\n\nAnswer 3.\n\nready")
+        said = [m["content"] for m in asked(server)[-1]["messages"][1:]]
+        assert said == ["First.", "Answer 0.", "Second.", "Answer 1.", "Third."]

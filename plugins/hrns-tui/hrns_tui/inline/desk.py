@@ -20,6 +20,7 @@ from hrns.cancel import Cancel
 from hrns.session import Session
 
 from ..images import has_images
+from ..informing import MODES
 from .completing import completes
 from .forms import CallForm, Dismissed, Form
 from .guard import KeyGuard
@@ -280,15 +281,6 @@ class Desk:
     def cycle_mode(self) -> None:
         """The next permission mode, from now on."""
         if self.session is not None:
-            modes = ("ask", "edits", "all", "plan")
-            context = self.session.context
-            context.mode = modes[(modes.index(context.mode) + 1) % len(modes)]  # type: ignore[assignment]
-            self.tell(f"mode {context.mode}: {_MODES[context.mode]}")
-
-
-_MODES = {
-    "ask": "what changes something is asked about",
-    "edits": "files inside the directory may be changed, all else is asked about",
-    "all": "everything is allowed",
-    "plan": "nothing may be changed",
-}
+            modes, context = [*MODES], self.session.context
+            context.mode = modes[(modes.index(context.mode) + 1) % len(modes)]
+            self.tell(f"mode {context.mode}: {MODES[context.mode]}")

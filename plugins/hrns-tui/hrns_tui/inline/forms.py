@@ -18,7 +18,7 @@ from ..paint import Paint
 
 __all__ = ["CallForm", "Dismissed", "Form", "LineForm", "PickForm"]
 
-_PICK_ROWS = 10
+_PICK_ROWS = 12
 
 
 @frozen

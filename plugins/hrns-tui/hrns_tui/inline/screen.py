@@ -6,9 +6,12 @@ and the tail that it leaves) changes under one lock, and nothing slow is done un
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
 from time import monotonic
 from typing import Literal, TypeAlias
+
+from attrs import evolve
 
 from hrns.chunks import (
     Chunk,
@@ -31,7 +34,7 @@ from hrns.chunks import (
 from hrns.messages import Diff, Terminal
 
 from ..diffs import diff_lines
-from ..paint import Paint
+from ..paint import Paint, Theme
 from ..wording import one_line, reason_of, told
 from .blocks import BlockSplitter
 from .live import Live, RunningCall, without_ansi
@@ -155,10 +158,28 @@ class InlineScreen:
                 f"{gap}{self.paint(head, 'bold')}\n{body}\n" if body else f"{gap}{head}\n"
             )
 
+    def recall(self, text: str) -> None:
+        """Show what the person said before."""
+        self.person(text)
+
     def clear(self) -> None:
         """Begin a conversation anew."""
         self.meter.clear()
-        self._above = ""
+
+    def wipe(self) -> None:
+        """Empty the screen; the scrollback is the terminal's own."""
+        with self._lock:
+            self._above = ""
+            self._stage.put("\x1b[2J\x1b[H")
+
+    def copy(self, text: str) -> None:
+        """Put text on the clipboard by OSC 52, which some terminals allow only if told to."""
+        with self._lock:
+            self._stage.put(f"\x1b]52;c;{b64encode(text.encode(errors='replace')).decode()}\x07")
+
+    def use_theme(self, theme: Theme) -> None:
+        """Show what comes for a dark or a light background."""
+        self.paint = evolve(self.paint, theme=theme)
 
     def _snapshot(self) -> Live:
         thought = "".join(self._thought[-400:])

@@ -8,10 +8,9 @@ from time import monotonic
 from hrns.messages import Usage
 from hrns.session import Session
 
-__all__ = ["CONTEXT_WINDOWS", "Meter", "status_text"]
+from ..windows import context_window
 
-CONTEXT_WINDOWS = "hrns_tui.context_windows"
-"""Where the context windows of the models that were listed are kept: by their names."""
+__all__ = ["Meter", "status_text"]
 
 
 class Meter:
@@ -55,13 +54,6 @@ def _tokens(session: Session, meter: Meter) -> list[str]:
     context = f"{_count(used)}/{_count(window)} {100 * used // window}%" if window else _count(used)
     spent = f"{_count(meter.total.input)} in {_count(meter.total.output)} out"
     return [f"context {context}", spent]
-
-
-def context_window(session: Session) -> int:
-    """How many tokens the model takes, or 0 if that is not known."""
-    said = session.entry.models.get(session.model)
-    listed: dict[str, int] = session.context.state.get(CONTEXT_WINDOWS, {})
-    return (said.context_window if said else None) or listed.get(session.model, 0)
 
 
 def _count(tokens: int) -> str:
