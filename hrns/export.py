@@ -45,11 +45,15 @@ def to_messages(messages: Sequence[Message], form: Literal["openai", "anthropic"
     return listed
 
 
-def to_markdown(messages: Iterable[Message], *, title: str = "Session") -> str:
-    """The conversation for people: who said what, the calls and their results folded in."""
+def to_markdown(messages: Iterable[Message | str], *, title: str = "Session") -> str:
+    """The conversation for people: who said what, the calls and their results folded in.
+
+    Parameters:
+        messages: the messages; a text between them is a paragraph of its own.
+    """
     blocks = [f"# {title}"]
     for message in messages:
-        blocks += _message(message)
+        blocks += [message] if isinstance(message, str) else _message(message)
     return "\n\n".join(blocks) + "\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -80,6 +81,34 @@ def test_session_is_named_by_the_beginning_of_its_id(run: Run) -> None:
     assert ask(run, "show a.txt", "-r", first["id"][:6]).status == 0
     assert sessions(run)[0]["id"] == first["id"]
     assert run("sessions", "path", first["id"]).out.strip() == first["path"]
+
+
+def test_sessions_are_listed_under_a_head(run: Run) -> None:
+    ask(run, "show a.txt")
+    (session,) = sessions(run)
+    head, row = (line.split() for line in run("sessions", "list").out.splitlines())
+    assert head == ["ID", "CHANGED", "SIZE", "TITLE"]
+    assert (row[0], row[-2:]) == (session["id"], ["show", "a.txt"])
+    assert run("sessions", "list", "--all").out.splitlines()[0].split()[3] == "DIRECTORY"
+
+
+def test_run_that_failed_or_was_stopped_is_shown_with_its_end(run: Run, tmp_path: Path) -> None:
+    config = tmp_path / ".config/hrns/config.json"
+    config.parent.mkdir(parents=True)
+    config.write_text('{"providers": {"down": {"url": "http://127.0.0.1:1", "model": "m"}}}')
+    assert ask(run, "show a.txt", "--max-turns", "1").status == 124
+    assert run("exec", "-c", "--provider", "down", "--no-stdin", "--quiet", "go on").status == 69
+    assert ask(run, "show a.txt", "-c").status == 0
+    (session,) = sessions(run)
+    shown = run("sessions", "show", session["id"]).out
+    told = re.findall(r"^## User|^\*\*(?:Error|Ended).*", shown, re.MULTILINE)
+    assert told == [
+        "## User",
+        "**Ended** (limit): the limit of 1 turns is reached",
+        "## User",
+        "**Error** (unreachable): 127.0.0.1:1 cannot be reached: nothing listens there",
+        "## User",
+    ]
 
 
 def test_no_session_writes_none_down(run: Run) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import click
 from ..config import home_directory
 from ..errors import SessionError, UsageError
 from ..journal import (
+    Entry,
     Record,
     SessionInfo,
     find_session,
@@ -24,8 +25,10 @@ from ..journal import (
     sessions_root,
     tell,
 )
+from ..messages import Message
 from .common import working_directory
 from .printing import plain
+from .tables import table
 
 __all__ = ["chosen_record", "command"]
 
@@ -94,14 +97,13 @@ def list_(everywhere: bool, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([_row(info) for info in infos], indent=2, ensure_ascii=False))
         return
-    for info in infos:
-        when = datetime.fromtimestamp(info.changed).astimezone()
-        where = f"  {info.cwd}" if everywhere else ""
-        click.echo(
-            plain(f"{info.id}  {when:%Y-%m-%d %H:%M}  {_size(info.size):>7}{where}  {info.title}")
-        )
     if not infos:
         sys.stderr.write("hrns: there are no sessions here yet\n")
+        return
+    where = ("DIRECTORY",) if everywhere else ()
+    click.echo(
+        table(("ID", "CHANGED", "SIZE", *where, "TITLE"), [_cells(i, everywhere) for i in infos])
+    )
 
 
 @command.command("show")
@@ -210,6 +212,12 @@ def _row(info: SessionInfo) -> dict[str, object]:
     }
 
 
+def _cells(info: SessionInfo, everywhere: bool) -> list[str]:
+    when = datetime.fromtimestamp(info.changed).astimezone()
+    where = [info.cwd] if everywhere else []
+    return [info.id, f"{when:%Y-%m-%d %H:%M}", _size(info.size), *where, info.title]
+
+
 def _size(size: int) -> str:
     return (
         f"{size} B"
@@ -229,7 +237,28 @@ def _warned(record: Record) -> Record:
 def _markdown(record: Record) -> str:
     from ..export import to_markdown
 
-    return to_markdown(tell(record.branch()).messages, title=f"Session {record.id}")
+    return to_markdown(_told(record.branch()), title=f"Session {record.id}")
+
+
+def _told(branch: Iterable[Entry]) -> Iterator[Message | str]:
+    """The conversation, and how the runs ended that did not come to an answer."""
+    run: list[Entry] = []
+    for entry in branch:
+        run.append(entry)
+        if entry.type == "end":
+            yield from _told_of_run(run)
+            run = []
+    yield from _told_of_run(run)
+
+
+def _told_of_run(run: Sequence[Entry]) -> Iterator[Message | str]:
+    yield from tell(run).messages
+    errors = [entry.data for entry in run if entry.type == "error"]
+    for error in errors:
+        yield f"**Error** ({error.get('reason')}): {error.get('text')}"
+    end = run[-1].data if run and run[-1].type == "end" else {"reason": "done"}
+    if end.get("reason") != "done" and not errors:
+        yield f"**Ended** ({end.get('reason')}): {end.get('text') or 'no answer'}"
 
 
 def _print(text: str) -> None:
