@@ -474,3 +474,18 @@ def test_reply_of_the_loop_goes_back_with_what_its_server_needs() -> None:
         said = server.requests[1].json["messages"][1]
         assert said["reasoning_content"] == "need it"
         assert said["tool_calls"][0]["extra_content"] == signed["extra_content"]
+
+
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_text_before_an_error_is_shown_however_the_stream_is_cut(pieces: int) -> None:
+    events = [*chat_events("par")[:2], {"choices": [], "error": {"message": "worker limit"}}]
+    whole = sse(*events)
+    body = [whole] if pieces == 1 else [part for e in events for part in (sse(e), Wait(0.05))]
+    given: list[str] = []
+    with LoopbackServer(Answer(body)) as server:
+        provider = build(url=f"{server.url}/v1")
+        request = ModelRequest("m", (UserMessage("hi"),))
+        deltas = provider.reply(request, Cancel())
+        with pytest.raises(ServerFault, match="worker limit"):
+            given.extend(delta.text for delta in deltas if isinstance(delta, PartText))
+    assert given == ["par"]

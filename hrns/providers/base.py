@@ -203,6 +203,10 @@ class Decoder(Protocol):
     def finishing(self) -> bool:
         """Whether the provider has said how the reply ends: little more need be waited for."""
 
+    @property
+    def left(self) -> list[Delta]:
+        """What came before the event that `feed` raised for, in the same bytes."""
+
     def feed(self, data: bytes) -> list[Delta]:
         """The deltas that these bytes complete.
 

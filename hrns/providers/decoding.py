@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable
 from typing import Any, Protocol
 
-from ..errors import BrokenStream
+from ..errors import BrokenStream, ProviderError
 from .base import Delta, Finish, PartText
 from .faults import Report, fault, read_report
 from .jsontext import loads
@@ -40,10 +40,12 @@ class EventDecoder:
     Attributes:
         finishing: whether the provider has said how the reply ends. What may still come is usage
             and the mark of the end, so it need not be waited for long.
+        left: what came before the event that `feed` raised for, in the same bytes.
     """
 
     def __init__(self, reader: Reader | None = None) -> None:
         self.finishing = False
+        self.left: list[Delta] = []
         self._events = reader or EventReader()
         self._streaming = reader is not None  # whether it is certain that this is a stream
         self._head = b""  # the beginning
@@ -135,7 +137,11 @@ class EventDecoder:
         try:
             if self.take(events, deltas):
                 deltas += self._finished()
+        except ProviderError:
+            self.left = deltas
+            raise
         except _MISFITS as error:
+            self.left = deltas
             raise BrokenStream("an event of the stream does not fit the protocol") from error
         return deltas
 

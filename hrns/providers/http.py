@@ -109,6 +109,7 @@ class HttpProvider:
             if not finished:
                 yield from decoder.end()
         except ProviderError as error:
+            yield from decoder.left  # shown however the server cuts its stream into packets
             raise self._without_key(error) from error.__cause__
         finally:
             response.close()
