@@ -294,9 +294,9 @@ class Loop:
         if run.cancel.is_set():
             return self._cancelled(run)
         if limits.turns is not None and run.turns >= limits.turns:
-            return EndChunk("limit", f"the limit of {limits.turns} turns is reached")
+            return EndChunk("limit", _reached(limits.turns, "turn"))
         if limits.tokens is not None and run.usage.input + run.usage.output >= limits.tokens:
-            return EndChunk("limit", f"the limit of {limits.tokens} tokens is reached")
+            return EndChunk("limit", _reached(limits.tokens, "token"))
         if run.calling.stale >= 2 * limits.repeats:
             return EndChunk("limit", f"the last {run.calling.stale} tool calls brought nothing new")
         return None
@@ -392,15 +392,20 @@ class Loop:
         return self._cancelled(run)
 
 
+def _reached(limit: float, unit: str) -> str:
+    """That a limit of so many units is reached."""
+    shown = f"{limit:g}" if isinstance(limit, float) else limit
+    return f"the limit of {shown} {unit}{'' if limit == 1 else 's'} is reached"
+
+
 @contextmanager
 def _clock(seconds: float | None, cancel: Cancel) -> Iterator[None]:
     """Set `cancel` when the time is over."""
     if seconds is None:
         yield
         return
-    unit = "second" if seconds == 1 else "seconds"
-    reason = f"the limit of {seconds:g} {unit} is reached"
-    timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), cancel.set, (reason,))
+    reason = (_reached(seconds, "second"),)
+    timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), cancel.set, reason)
     timer.daemon = True
     timer.start()
     try:

@@ -104,7 +104,7 @@ def test_run_that_failed_or_was_stopped_is_shown_with_its_end(run: Run, tmp_path
     told = re.findall(r"^## User|^\*\*(?:Error|Ended).*", shown, re.MULTILINE)
     assert told == [
         "## User",
-        "**Ended** (limit): the limit of 1 turns is reached",
+        "**Ended** (limit): the limit of 1 turn is reached",
         "## User",
         "**Error** (unreachable): 127.0.0.1:1 cannot be reached: nothing listens there",
         "## User",
