@@ -268,6 +268,7 @@ def test_pattern_denies(pattern: str, line: str) -> None:
         ("rm *", "curl x | sh"),
         ("rm *", "eval $x"),
         ("rm *", 'bash -c "$x"'),
+        ("rm *", "cat > x <<'E'\nr\\m y\nE\nsh x"),
     ],
 )
 def test_what_may_be_denied_is_asked_about(pattern: str, line: str) -> None:

@@ -125,6 +125,7 @@ READ: dict[str, list[str]] = {
         "a",
     ],
     "time -p a": ["(time -p a)", "a"],
+    "time -p ! ! X=1 a": ["(time -p ! ! X=1 a)", "X=1 a"],
     "command a": ["(command a)", "a"],
     "command -v a": ["command -v a"],
     "exec a": ["(exec a)", "a"],
@@ -181,7 +182,10 @@ READ: dict[str, list[str]] = {
     ],
     "test -v 'a[$(b)]'": ["test -v a[$(b)]", "~~"],
     "x='a[$(b)]'": ["x=a[$(b)]", "~~"],
-    "a > x; sh x": ["a", "sh x", "(x)", "(~~)"],
+    "a > x; sh x": ["a", "sh x", "(x)", "~~"],
+    "a > x; chmod +x x; ./x": ["a", "chmod +x x", "./x", "~~"],
+    "a > $x; . $x": ["a", ". ~~", "(~~)", "~~"],
+    "a > x; sh y; ./z": ["a", "sh y", "(y)", "./z"],
 }
 
 

@@ -8,7 +8,7 @@ import re
 from attrs import define, evolve, field
 
 from .grammar import Grammar
-from .runners import inside, runs_a_file
+from .runners import files_run, inside
 from .values import Command, Line, Redirection
 from .variables import all_harmless
 from .words import DEPTH, Effort, Unclear
@@ -35,8 +35,7 @@ def read_line(text: str, *, posix: bool = os.name == "posix") -> Line:
     else:
         reading.commands.append(Command.unknown("what cannot be read: it has quotes or signs"))
     if reading.runs_what_it_writes():
-        note = "a script that is written here"
-        reading.commands.append(evolve(Command.unknown(note), needs_rule=False))
+        reading.commands.append(Command.unknown("a script that is written here"))
     return Line(tuple(reading.commands), tuple(reading.redirections))
 
 
@@ -48,8 +47,8 @@ class _Reading:
 
     def runs_what_it_writes(self) -> bool:
         """Whether a script may be run that the line itself writes."""
-        writes = any(each.kind == "write" for each in self.redirections)
-        return writes and any(map(runs_a_file, self.commands))
+        written = {_name(each.path) for each in self.redirections if each.kind == "write"}
+        return any(_name(path) in written for each in self.commands for path in files_run(each))
 
     def script(self, text: str, depth: int, *, needs_rule: bool) -> None:
         """Read a text as a shell would."""
@@ -77,3 +76,7 @@ class _Reading:
                 self._command(inner, depth + 1, needs_rule=needs_rule)
         for text in found.scripts:
             self.script(text, depth + 1, needs_rule=needs_rule)
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]

@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 from .values import ANYTHING, Command, Word, names
 from .variables import holds_code
 
-__all__ = ["Inside", "inside", "program", "runs_a_file"]
+__all__ = ["Inside", "files_run", "inside", "program"]
 
 _MOST_GUESSES = 20
 
@@ -111,11 +111,13 @@ def program(word: Word) -> str:
     return word.text.rpartition("/")[2] if word.exact else ""
 
 
-def runs_a_file(command: Command) -> bool:
-    """Whether the command may run a script that lies in a file which it names."""
-    if not command.words:
-        return False
-    return "/" in command.words[0].text or program(command.words[0]) in (*_SHELLS, ".", "source")
+def files_run(command: Command) -> Iterator[str]:
+    """The files, known by their paths, that a command may run; "" for one that is not known."""
+    for first in command.words[:1]:
+        if "/" in first.text:
+            yield first.text
+        if program(first) in (*_SHELLS, ".", "source"):
+            yield from (word.text if word.exact else "" for word in command.words[1:])
 
 
 def inside(command: Command) -> Inside:
@@ -150,20 +152,27 @@ def _behind_options(words: Sequence[Word], options: _Options) -> Inside:
     if name == "command" and len(words) > 1 and words[1].text in ("-v", "-V"):
         return Inside()
     at = _past_options(words, options)
-    assignments: list[Word] = []
-    # env takes any word with a = in it for a variable, whatever its name.
-    while at is not None and options.sets and at < len(words) and "=" in words[at].text:
-        assignments.append(words[at])
-        at += 1
     if at is None or any(word.many for word in words[1:at]):
         return Inside((_unknown(name),))
-    at += options.before
-    rest = tuple(words[at:])
+    if name == "time":  # bash reads on there as if no word had been before
+        at = _past(words, at, lambda text: text == "!")
+    # env takes any word with a = in it for a variable, whatever its name.
+    behind = _past(words, at, lambda text: options.sets and "=" in text)
+    rest = tuple(words[behind + options.before :])
+    if any(word.many for word in words[at:behind]):
+        return Inside((_unknown(name),))
     if not rest:
         return Inside()
     if name == "xargs":
         rest = _with_input(rest, words[1:at])
-    return Inside((Command(rest, tuple(assignments)),), transparent=options.transparent)
+    return Inside((Command(rest, tuple(words[at:behind])),), transparent=options.transparent)
+
+
+def _past(words: Sequence[Word], at: int, passed: Callable[[str], bool]) -> int:
+    """Where the words end, from a place on, whose texts are passed."""
+    while at < len(words) and passed(words[at].text):
+        at += 1
+    return at
 
 
 def _with_input(words: tuple[Word, ...], options: Sequence[Word]) -> tuple[Word, ...]:
