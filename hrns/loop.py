@@ -394,8 +394,7 @@ class Loop:
 
 def _reached(limit: float, unit: str) -> str:
     """That a limit of so many units is reached."""
-    shown = f"{limit:g}" if isinstance(limit, float) else limit
-    return f"the limit of {shown} {unit}{'' if limit == 1 else 's'} is reached"
+    return f"the limit of {limit:.12g} {unit}{'' if limit == 1 else 's'} is reached"
 
 
 @contextmanager
