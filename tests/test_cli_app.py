@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -133,11 +134,30 @@ def completed(hrns: Hrns, line: str) -> list[str]:
         ("hrns --provider d", ["demo"]),
         ("hrns config va", ["validate"]),
         ("hrns completion f", ["fish"]),
+        ("hrns exec --agent P", ["Planner", "Pirate"]),
+        ("hrns exec --allow web", ["web_fetch"]),
+        ("hrns exec --deny read_", ["read_file"]),
+        ("hrns config get providers.home.m", ["providers.home.model"]),
+        ("hrns config set permissions.a", ["permissions.allow", "permissions.ask"]),
+        ("hrns config unset limits.s", ["limits.seconds"]),
     ],
 )
 def test_words_are_completed(hrns: Hrns, line: str, words: list[str]) -> None:
     hrns.use("http://127.0.0.1:9")
     assert completed(hrns, line) == words
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["exec -r", "sessions show", "sessions export", "sessions path", "sessions replay",
+     "sessions rm x"],
+)  # fmt: skip
+def test_sessions_are_completed(hrns: Hrns, command: str) -> None:
+    hrns.call("exec", "--provider", "demo", "--quiet", "hello")
+    (session,) = json.loads(hrns.call("sessions", "list", "--json").stdout)
+    for typed in ("", session["id"][:4]):
+        assert completed(hrns, f"hrns {command} {typed}") == [session["id"]]
+    assert completed(hrns, f"hrns {command} no-such") == []
 
 
 def test_providers_are_not_completed_from_a_file_that_does_not_parse(hrns: Hrns) -> None:

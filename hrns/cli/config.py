@@ -31,6 +31,7 @@ from ..config import (
 from ..errors import ConfigError
 from ..permissions import Decision, Rule
 from .common import tell, user_config_path, working_directory
+from .completing import config_keys
 from .doubts import misspelled, unknown_agent, unknown_provider, unusable
 
 __all__ = ["command"]
@@ -54,7 +55,7 @@ def path() -> None:
 
 
 @command.command()
-@click.argument("key", default="$")
+@click.argument("key", default="$", shell_complete=config_keys)
 @click.option("--show-secrets", is_flag=True, help="Print keys and secret headers as well.")
 def get(key: str, show_secrets: bool) -> None:
     """Print the value at KEY, or the whole configuration.
@@ -69,7 +70,7 @@ def get(key: str, show_secrets: bool) -> None:
 
 
 @command.command("set")
-@click.argument("key")
+@click.argument("key", shell_complete=config_keys)
 @click.argument("value")
 @click.option("--text", "as_text", is_flag=True, help="Take VALUE as text, not as JSON.")
 def set_(key: str, value: str, as_text: bool) -> None:
@@ -86,7 +87,7 @@ def set_(key: str, value: str, as_text: bool) -> None:
 
 
 @command.command()
-@click.argument("key")
+@click.argument("key", shell_complete=config_keys)
 def unset(key: str) -> None:
     """Take KEY out of the configuration."""
     edit_config(user_config_path(), unset_value(parse_key_path(key)))

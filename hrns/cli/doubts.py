@@ -12,18 +12,24 @@ from attrs import evolve
 from ..config import DEMO, Config, KeyPath, find_provider, spell_key_path
 from ..errors import ConfigError
 
-__all__ = ["misspelled", "unknown_agent", "unknown_provider", "unusable"]
+__all__ = ["config_schema", "misspelled", "unknown_agent", "unknown_provider", "unusable"]
 
 _OWN = ("x_", "x-")
 """How fields begin that are meant for nobody here."""
 
 
-def misspelled(document: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
-    """The fields that hrns does not know and that look like one that it knows, and the warnings."""
+def config_schema() -> dict[str, Any]:
+    """The JSON Schema of the configuration."""
     from importlib.resources import files
 
     text = files("hrns").joinpath("schemas", "config.schema.json").read_text("utf-8")
-    schema = json.loads(text)
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def misspelled(document: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
+    """The fields that hrns does not know and that look like one that it knows, and the warnings."""
+    schema = config_schema()
     yield from _near_misses((), document, schema, schema["$defs"])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .completing import provider_names
+from .completing import agent_names, provider_names, session_ids, tool_names
 
 __all__ = ["command"]
 
@@ -25,7 +25,14 @@ _FILE = click.Path(exists=True, dir_okay=False, readable=True)
     help="The provider to use.",
 )
 @click.option("-model", "--model", default="", metavar="NAME", help="The model to ask.")
-@click.option("-agent", "--agent", default="", metavar="NAME", help="The agent to work as.")
+@click.option(
+    "-agent",
+    "--agent",
+    default="",
+    metavar="NAME",
+    shell_complete=agent_names,
+    help="The agent to work as.",
+)
 @click.option(
     "--output-format",
     type=click.Choice(["text", "json", "stream-json"]),
@@ -45,8 +52,20 @@ _FILE = click.Path(exists=True, dir_okay=False, readable=True)
     default=None,
     help="What tools may do; no one can be asked, so what would ask is denied.  [default: all]",
 )
-@click.option("--allow", multiple=True, metavar="RULE", help="A tool that may run; repeatable.")
-@click.option("--deny", multiple=True, metavar="RULE", help="A tool that may not; repeatable.")
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="RULE",
+    shell_complete=tool_names,
+    help="A tool that may run; repeatable.",
+)
+@click.option(
+    "--deny",
+    multiple=True,
+    metavar="RULE",
+    shell_complete=tool_names,
+    help="A tool that may not; repeatable.",
+)
 @click.option("--strict", is_flag=True, help="End with status 77 if a tool call was denied.")
 @click.option("--max-turns", type=click.IntRange(1), help="The most requests to the model.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), help="The most seconds.")
@@ -63,7 +82,14 @@ _FILE = click.Path(exists=True, dir_okay=False, readable=True)
     is_flag=True,
     help="Go on with this directory's last session.",
 )
-@click.option("-r", "--resume", default="", metavar="ID", help="Go on with this session.")
+@click.option(
+    "-r",
+    "--resume",
+    default="",
+    metavar="ID",
+    shell_complete=session_ids,
+    help="Go on with this session.",
+)
 @click.option("--no-session", is_flag=True, help="Write no session down.")
 @click.option("-q", "--quiet", is_flag=True, help="Only the answer and errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Tell tool calls, also to a file or pipe.")

@@ -27,6 +27,7 @@ from ..journal import (
 )
 from ..messages import Message
 from .common import working_directory
+from .completing import session_ids
 from .printing import plain
 from .tables import table
 
@@ -107,14 +108,14 @@ def list_(everywhere: bool, as_json: bool) -> None:
 
 
 @command.command("show")
-@click.argument("session_id", metavar="ID")
+@click.argument("session_id", metavar="ID", shell_complete=session_ids)
 def show(session_id: str) -> None:
     """Print the conversation as Markdown."""
     _print(_markdown(_warned(named(session_id))))
 
 
 @command.command("export")
-@click.argument("session_id", metavar="ID")
+@click.argument("session_id", metavar="ID", shell_complete=session_ids)
 @click.option(
     "--format",
     "form",
@@ -144,7 +145,7 @@ def export(session_id: str, form: Any, output: Path | None) -> None:
 
 
 @command.command("path")
-@click.argument("session_id", metavar="[ID]", default="")
+@click.argument("session_id", metavar="[ID]", default="", shell_complete=session_ids)
 def path(session_id: str) -> None:
     """Print the file of a session, or the folder of this directory's sessions."""
     if session_id:
@@ -154,7 +155,7 @@ def path(session_id: str) -> None:
 
 
 @command.command("rm")
-@click.argument("session_ids", metavar="ID...", nargs=-1, required=True)
+@click.argument("session_ids", metavar="ID...", nargs=-1, required=True, shell_complete=session_ids)
 def remove(session_ids: Iterable[str]) -> None:
     """Remove sessions for good."""
     for info in [find_session(root(), each) for each in session_ids]:
@@ -182,7 +183,7 @@ def search(text: str, everywhere: bool) -> int:
 
 
 @command.command("replay")
-@click.argument("session_id", metavar="ID")
+@click.argument("session_id", metavar="ID", shell_complete=session_ids)
 @click.option("--output-format", type=click.Choice(["text", "stream-json"]), default="text")
 def replay_(session_id: str, output_format: str) -> None:
     """Run a session again from its file; no model is asked, no tool touches anything."""
