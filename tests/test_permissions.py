@@ -464,6 +464,7 @@ def test_rule_for_all_tools_protects_a_place_from_each_of_them(tmp_path: Path) -
     for line in ("cat .env", "cat < .env", "sh -c 'cat ./sub/.env'", "dd if=.env", "cat link"):
         assert decided("execute", line) == "deny", line
     assert decided("execute", "cat env; echo $X") == "allow"
+    assert decided("network", "some.server") == "allow"
 
 
 # Explanations

@@ -103,6 +103,7 @@ def test_rule_that_denies_holds_below_a_host_and_a_path(pattern: str, url: str) 
 def test_url_that_may_be_read_in_two_ways_is_not_allowed_and_perhaps_denied(url: str) -> None:
     assert (covers("example.com", url), touches("example.com", url)) == (False, "maybe")
     assert covers("*", url)
+    assert covers(url, url)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from attrs import evolve, field, frozen
 
-from .shell import Command, Word
+from .shell import Command, Word, program
 from .shell.variables import all_harmless
 from .text import Match, Pieces, comparable, matches
 
@@ -84,7 +84,9 @@ class CommandPattern:
 
     def like_line(self, line: str) -> bool:
         """Whether the pattern, if it is more than one command, is like this line."""
-        return not self.words and matches(_spaced(self.text, "*"), " ".join(line.split()))
+        if self.words:
+            return False
+        return matches(tuple(_spaced(self.text).split("*")), _spaced(line))
 
     def covers(self, command: Command) -> bool:
         """Whether a rule that allows holds for all that the command may be."""
@@ -107,9 +109,7 @@ class CommandPattern:
 
     def is_mentioned(self, line: str) -> bool:
         """Whether every word of the pattern that is not a star stands somewhere in the line."""
-        mentioned = {comparable(name) for name in _NOT_IN_MENTION.split(line)}
-        fixed = [word for word in self.words if not word.many]
-        return all(any(map(_program_pattern(word).takes, mentioned)) for word in fixed)
+        return _is_mentioned(self, line)
 
 
 def quoted_line(line: str) -> str:
@@ -151,8 +151,17 @@ def _words(text: str) -> Iterator[list[str] | None]:
         yield pieces
 
 
-def _spaced(text: str, star: str) -> Pieces:
-    return tuple(" ".join(text.split()).split(star))
+@lru_cache(maxsize=16)
+def _is_mentioned(pattern: CommandPattern, line: str) -> bool:
+    # All commands of a line ask the same, and a line may be long.
+    mentioned = {comparable(name) for name in _NOT_IN_MENTION.split(line)}
+    fixed = [word for word in pattern.words if not word.many]
+    return all(any(map(_program_pattern(word).takes, mentioned)) for word in fixed)
+
+
+@lru_cache(maxsize=16)
+def _spaced(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _covers(pattern: Sequence[_WordPattern], words: Sequence[Word]) -> bool:
@@ -233,7 +242,10 @@ def _is_option(word: Word) -> bool:
 
 def _program_word(word: Word) -> Word:
     """The program's name alone; of one that is not wholly known, that may be anything."""
-    return evolve(word, text=comparable(word.text.rpartition("/")[2]) if word.exact else "")
+    if not word.exact:
+        return evolve(word, text="")
+    # A variable that is set before the program is none.
+    return word if "=" in word.text else evolve(word, text=comparable(program(word)))
 
 
 def _program_pattern(pattern: _WordPattern) -> _WordPattern:

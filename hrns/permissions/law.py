@@ -93,9 +93,9 @@ def _rulings(
     own = tuple(Place.of(place, cwd) for place in own_places)
     around = Surroundings(Place.of("", cwd), own)
     for access in accesses:
-        whole = law.that_allows_all_of(tool, access)
+        for_line = law.rule_for_line(tool.name, access)
         for piece in pieces(tool.name, access, around):
-            yield Ruling(piece.shown, law.verdict(piece, whole))
+            yield Ruling(piece.shown, law.verdict(piece, for_line))
 
 
 @frozen
@@ -112,17 +112,17 @@ class _Law:
                 return _against(rule, f"call {tool}", tool)
         return self._allowed_by_mode()
 
-    def that_allows_all_of(self, tool: Tool, access: Access) -> Rule | None:
-        """The rule that allows all of a command line: any line, or just this one."""
+    def rule_for_line(self, tool: str, access: Access) -> Rule | None:
+        """The rule that allows all of a command line: every line, or just this one."""
         if access.kind != "execute":
             return None
-        for rule in self._of("allow", tool.name):
-            if not rule.pattern or _is_line(rule.pattern, access.subject):
+        for rule in self._of("allow", tool):
+            if not rule.pattern or (rule.tool == tool and _is_line(rule.pattern, access.subject)):
                 return rule
         return None
 
-    def verdict(self, piece: Piece, whole: Rule | None) -> Verdict:
-        """What is decided of a piece, where `whole` allows all that it belongs to."""
+    def verdict(self, piece: Piece, for_line: Rule | None) -> Verdict:
+        """What is decided of a piece; `for_line` allows all of the line that it belongs to."""
         denying: dict[Match, Rule] = {}
         for rule in self._of("deny", piece.tool):
             denying.setdefault(_match(rule, piece), rule)
@@ -132,7 +132,7 @@ class _Law:
             self._planned(piece)
             or self._asked(piece)
             or (_doubtful(denying["maybe"], piece) if "maybe" in denying else None)
-            or self._allowed(piece, whole)
+            or self._allowed(piece, for_line)
             or self._by_mode(piece)
         )
 
@@ -157,11 +157,11 @@ class _Law:
                 return _against(rule, piece.shown, piece.rule)
         return None
 
-    def _allowed(self, piece: Piece, whole: Rule | None) -> Verdict | None:
+    def _allowed(self, piece: Piece, for_line: Rule | None) -> Verdict | None:
         if self.mode == "all" or piece.is_aside:
             return self._allowed_by_mode()
         covering = (rule for rule in self._of("allow", piece.tool) if _covers(rule, piece))
-        rule = whole or next(covering, None)
+        rule = for_line or next(covering, None)
         if rule is None:
             return None
         reason = f"the rule {rule.text} from {rule.source} allows it"
@@ -192,7 +192,10 @@ def _match(rule: Rule, piece: Piece) -> Match:
 
 def _covers(rule: Rule, piece: Piece) -> bool:
     """Whether a rule for the tool of the piece allows it."""
-    return piece.covered_by(rule.pattern) if rule.pattern else not piece.guard
+    if not rule.pattern:
+        return not piece.guard
+    # For all tools a pattern is a path or a URL: as one of commands it would mean something else.
+    return (rule.tool != "*" or piece.kind != "execute") and piece.covered_by(rule.pattern)
 
 
 def _against(rule: Rule, what: str, instead: str) -> Verdict:

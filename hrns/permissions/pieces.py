@@ -29,6 +29,9 @@ _DEVICES = frozenset(
     {"/dev/null", "/dev/zero", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty"}
 )
 
+# After these a relative path may lead elsewhere; "" is a program that is not known.
+_MOVES = frozenset({"cd", "pushd", "popd", ".", "source", ""})
+
 
 @frozen
 class Surroundings:
@@ -83,8 +86,8 @@ class Piece(ABC):
         """Whether a rule for its tool that asks or denies speaks of it."""
 
     def named_by(self, pattern: str) -> Match:
-        """The same for a rule for all tools: it speaks of what is named."""
-        return self.touched_by(pattern)
+        """The same for a rule for all tools: it speaks of what is named, and of nothing else."""
+        return "yes" if self.touched_by(pattern) == "yes" else "no"
 
     @abstractmethod
     def covered_by(self, pattern: str) -> bool:
@@ -99,9 +102,6 @@ class _Unknown(Piece):
 
     def touched_by(self, pattern: str) -> Match:  # noqa: ARG002 - it may be anything
         return "maybe"
-
-    def named_by(self, pattern: str) -> Match:  # noqa: ARG002
-        return "no"
 
     def covered_by(self, pattern: str) -> bool:  # noqa: ARG002
         return False
@@ -208,7 +208,7 @@ def _path(kind: Effect, subject: str, tool: str, around: Surroundings) -> Piece:
 
 def _rule_of_url(tool: str, text: str) -> str:
     url = Url.parse(text)
-    return f"{tool}({url.server})" if url else tool
+    return f"{tool}({url.server if url else text.strip()})"
 
 
 def _is_named(text: str, pattern: str, cwd: Place) -> bool:
@@ -219,13 +219,20 @@ def _is_named(text: str, pattern: str, cwd: Place) -> bool:
 
 
 def _pieces_of_line(tool: str, text: str, around: Surroundings) -> Iterator[Piece]:
+    text = text.strip()
     line = read_line(text)
     rule = f"{tool}({quoted_line(text)})"
     for command in _commands(line, text):
-        piece = _Command(
-            "execute", command.shown, tool, rule, command=command, line=text, cwd=around.cwd
+        yield _Command(
+            "execute",
+            command.shown,
+            tool,
+            rule,
+            declared=False,
+            command=command,
+            line=text,
+            cwd=around.cwd,
         )
-        yield evolve(piece, declared=False)
     moved = any(_moves(command) for command in line.commands)
     for redirection in line.redirections:
         if redirection.path not in _DEVICES:
@@ -234,12 +241,12 @@ def _pieces_of_line(tool: str, text: str, around: Surroundings) -> Iterator[Piec
 
 def _moves(command: Command) -> bool:
     """Whether a relative path may lead elsewhere after the command."""
-    return bool(command.words) and program(command.words[0]) in ("cd", "pushd", "popd", "")
+    return bool(command.words) and program(command.words[0]) in _MOVES
 
 
 def _commands(line: Line, text: str) -> Sequence[Command]:
     """The commands of a line: one at least, and one that needs a rule if nothing else is done."""
-    first, *others = line.commands or (Command((), note=text.strip(), needs_rule=False),)
+    first, *others = line.commands or (Command((), note=text, needs_rule=False),)
     if not (line.redirections or any(command.needs_rule for command in line.commands)):
         first = evolve(first, needs_rule=True)
     return (first, *others)

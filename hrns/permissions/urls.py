@@ -80,7 +80,7 @@ class UrlPattern:
         """Whether a rule that allows holds for a URL; for a text that is none, only its like."""
         url = Url.parse(text)
         if url is None:
-            return self.text in ("*", text)
+            return self.text in ("*", text.strip())
         if not self._fits_server(url) or not _glob(self.host, url.host):
             return False
         return not self.path or (url.plain_path and _glob(self.path, url.path))

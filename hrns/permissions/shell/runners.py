@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from attrs import evolve, field, frozen
@@ -12,6 +13,7 @@ from .variables import holds_code
 __all__ = ["Inside", "files_run", "inside", "program"]
 
 _MOST_GUESSES = 20
+_PLAIN = re.compile(r"[\w./:=@%+,~-]*")
 
 
 @frozen
@@ -176,12 +178,11 @@ def _past(words: Sequence[Word], at: int, passed: Callable[[str], bool]) -> int:
 
 
 def _with_input(words: tuple[Word, ...], options: Sequence[Word]) -> tuple[Word, ...]:
-    """What xargs runs: with lines of its input behind the words, or (`-I`) inside of them."""
-    for at, option in enumerate(options):
+    """What xargs runs: with its input behind the words, and in place of what `-I` names."""
+    for option, value in zip(options, (*options[1:], ANYTHING), strict=False):
         _, letter, mark = option.text.partition("I")
         if letter and option.text[:1] == "-" and option.text[:2] != "--":
-            following = options[at + 1].text if at + 1 < len(options) else ""
-            return tuple(_filled(word, mark or following) for word in words)
+            words = tuple(_filled(word, mark or value.text) for word in words)
     return (*words, ANYTHING)
 
 
@@ -328,7 +329,9 @@ def _guesses(command: Command) -> Inside:
     commands = [Command(words[at:]) for at in starts[:_MOST_GUESSES]]
     if len(starts) > _MOST_GUESSES:
         commands.append(_unknown(program(words[0])))
-    scripts = tuple(word.text for word in words[1:] if word.exact and len(word.text.split()) > 1)
+    scripts = tuple(
+        word.text for word in words[1:] if word.exact and not _PLAIN.fullmatch(word.text)
+    )
     return Inside(tuple(commands), scripts, guessed=True)
 
 
