@@ -47,7 +47,7 @@ def _memory_mb() -> float:
 
 def turns(_server: str) -> list[tuple[str, str]]:
     """The cost of a turn, in the first and last thousand of `TURNS`."""
-    from hrns import Loop, UserMessage, tool
+    from hrns import Loop, ToolCallResultChunk, UserMessage, tool
     from hrns.testing import Call, Say, ScriptedProvider
 
     @tool(effects=())
@@ -67,7 +67,7 @@ def turns(_server: str) -> list[tuple[str, str]]:
     loop = Loop(Forgetful([*script, Say("done")]), [count])
     marks: list[tuple[float, float]] = []
     for chunk in loop.run([UserMessage("count")], "m"):
-        if chunk.type == "tool_call_result" and chunk.tool_args.endswith("00}"):
+        if isinstance(chunk, ToolCallResultChunk) and chunk.tool_args.endswith("00}"):
             number = json.loads(chunk.tool_args)["number"]
             if number % 1000 == 0:
                 marks.append((time.process_time(), _memory_mb()))
@@ -83,6 +83,7 @@ def turns(_server: str) -> list[tuple[str, str]]:
 
 def side_by_side(server: str) -> list[tuple[str, str]]:
     """`SESSIONS` sessions at once, each with 10 tool turns."""
+    from hrns import EndChunk
     from hrns.config import Config, ProviderConfig
     from hrns.plugins import load_plugins
     from hrns.session import open_session
@@ -97,7 +98,7 @@ def side_by_side(server: str) -> list[tuple[str, str]]:
         with open_session(
             config, plugins, entry, cwd=folder, environ=environ, mode="all", save=True
         ) as session:
-            ends.extend(chunk.reason for chunk in session.send("go") if chunk.type == "end")
+            ends.extend(chunk.reason for chunk in session.send("go") if isinstance(chunk, EndChunk))
 
     with tempfile.TemporaryDirectory() as name:
         converse(Path(name))  # what is imported and kept once
