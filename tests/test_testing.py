@@ -462,7 +462,8 @@ def test_in_pieces_cuts_evenly() -> None:
 
 PLUGIN_TEST = """
 from hrns.cancel import Cancel
-from hrns.messages import UserMessage
+from hrns.journal import Journal
+from hrns.messages import AssistantMessage, Text, UserMessage
 from hrns.providers.base import ModelRequest, PartText
 from hrns.testing import Say
 from urllib.request import urlopen
@@ -475,6 +476,13 @@ def test_both_fixtures(scripted, loopback_server):
     server = loopback_server(b"bytes")
     with urlopen(server.url) as response:
         assert response.read() == b"bytes"
+
+def test_session_file_is_replayed(replayed, tmp_path):
+    journal = Journal.create(tmp_path, "x", tmp_path)
+    journal.append("message", message=UserMessage("hi"))
+    journal.append("message", message=AssistantMessage([Text("hello")]))
+    journal.append("end", reason="done", text="")
+    assert [chunk.type for chunk in replayed(journal.path)] == ["message", "message_done", "end"]
 """
 
 
@@ -484,7 +492,7 @@ def test_one_line_in_conftest_brings_the_fixtures(tmp_path: Path) -> None:
     (tmp_path / "test_plugin.py").write_text(PLUGIN_TEST)
     command = [sys.executable, "-W", "error", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout + done.stderr
+    assert (done.returncode, "2 passed" in done.stdout) == (0, True), done.stdout + done.stderr
 
 
 def test_import_needs_neither_pytest_nor_a_network_client() -> None:

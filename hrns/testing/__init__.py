@@ -2,7 +2,8 @@
 
 `ScriptedProvider` stands in for a model, `LoopbackServer` for a model's server: it sends the bytes
 that it is given, in the pieces and with the faults that it is given. Neither needs pytest. With
-pytest, the fixtures `scripted` and `loopback_server` come from one line in ``conftest.py``::
+pytest, the fixtures `scripted`, `loopback_server` and `replayed` (the chunks of a session file
+again) come from one line in ``conftest.py``::
 
     pytest_plugins = ["hrns.testing"]
 
