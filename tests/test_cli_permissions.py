@@ -155,6 +155,14 @@ def test_misspelt_rule_is_told(run: Run, files: dict[str, Path]) -> None:
         )
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="links in a circle are no fault there")
+def test_path_that_leads_nowhere_is_told(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "project" / "loop").symlink_to("loop")
+    status, out, err = run("check", "read_file(loop)")
+    assert (status, out) == (2, "")
+    assert err.startswith("hrns: read_file(loop) is denied: ")
+
+
 @pytest.mark.parametrize(
     ("call", "told"),
     [

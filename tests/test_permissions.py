@@ -23,6 +23,7 @@ from hrns.permissions import (
     explain,
     judge,
     mode_policy,
+    own_places,
 )
 from hrns.tools import Tool
 
@@ -325,6 +326,13 @@ def test_other_places_are_written_in_the_mode_edits(
     policy = mode_policy(context, (), own)
     verdict = policy(CALL, probe("write"), Prepared([Access("write", path)]))
     assert verdict == Verdict("allow", source="mode edits")
+
+
+def test_own_places_are_the_directory_of_the_configuration_if_that_is_of_hrns() -> None:
+    assert own_places(Path("/home/ada/.config/hrns/config.json")) == (
+        Path("/home/ada/.config/hrns"),
+    )
+    assert own_places(Path("/project/hrns.json")) == (Path("/project/hrns.json"),)
 
 
 # Rules

@@ -84,7 +84,10 @@ def check(
         rules = [*_configured(config), *more]
         tool = _find(asked.tool, session.tools)
         prepared = Prepared(_accesses(tool, asked.pattern))
-        rulings = explain(context, tool, prepared, rules, own_places(config.path))
+        try:
+            rulings = explain(context, tool, prepared, rules, own_places(config.path))
+        except (ValueError, OSError, RuntimeError) as error:
+            raise UsageError(f"{asked.text} is denied: {error}") from error
         _warn(unknown_tools(rules, session.tools))
         _warn(f"the plugin {name} judges real calls as well" for name in _with_policies(session))
     if as_json:
