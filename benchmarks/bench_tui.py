@@ -28,6 +28,7 @@ from hrns import ProviderKind
 from hrns.providers.base import Finish, ModelInfo, PartStart, PartText
 
 class Slow:
+    api = endpoint = "slow"
     def models(self): return [ModelInfo("m")]
     def reply(self, request, cancel):
         text = {text!r} * 4000
@@ -156,7 +157,7 @@ def streaming(home: Path, rate: int) -> None:
     config = home / "config.json"
     config.write_text('{"providers": {"slow": {"api": "slow", "model": "m"}}}')
     program = Program(home, "--provider", "slow", PYTHONPATH=str(site), HRNS_CONFIG=str(config))
-    program.until(b"ready")
+    program.until(b"(slow)")
     program.drain(1.0)
     program.type(b"go\r")
     program.drain(1.0)

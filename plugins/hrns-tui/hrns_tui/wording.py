@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from textwrap import fill
+
 from hrns.chunks import DiscardChunk, NoticeChunk, RetryChunk
 from hrns.cli.printing import plain
 
-__all__ = ["one_line", "reason_of", "told"]
+__all__ = ["one_line", "reason_of", "told", "wrapped"]
 
 _LINE_LIMIT = 200
 """Characters that are shown of a title, or of the first line of a tool's error."""
@@ -18,6 +20,24 @@ def one_line(text: str, limit: int = _LINE_LIMIT) -> str:
     if len(lines) > 1 or len(first) > limit:
         return f"{first[:limit]} ..."
     return first
+
+
+def wrapped(text: str, width: int) -> str:
+    """The text with lines that are too long broken between words, indented as they began."""
+    return "\n".join(
+        _broken(line, width) if len(line) > width else line for line in text.split("\n")
+    )
+
+
+def _broken(line: str, width: int) -> str:
+    indent = line[: len(line) - len(line.lstrip())]
+    return fill(
+        line,
+        max(width, len(indent) + 10),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def reason_of(text: str) -> str:

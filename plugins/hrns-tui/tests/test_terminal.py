@@ -201,6 +201,11 @@ class Terminal:
         return str(self._screen.display[self._screen.cursor.y]).rstrip()
 
     @property
+    def column(self) -> int:
+        """Where the cursor is in its line."""
+        return int(self._screen.cursor.x)
+
+    @property
     def status_line(self) -> str:
         """The line that tells the state, or what to know for a moment."""
         lines = [line.rstrip() for line in self._screen.display[: self._screen.cursor.y]]
@@ -720,8 +725,10 @@ def test_several_lines_are_one_message_however_they_are_typed(home: Home) -> Non
                 terminal.type(keys)
                 terminal.see("\n  three")
                 terminal.send("")
-            terminal.type("  \r")
-            terminal.ready()
+            terminal.type("  ")
+            terminal.wait(lambda terminal: terminal.column == 4)
+            terminal.type("\r")
+            terminal.wait(lambda terminal: terminal.column == 2)
             terminal.send(" /etc is a directory")
         assert last_words(server) == [*["one\ntwo\nthree"] * 3, "/etc is a directory"]
 

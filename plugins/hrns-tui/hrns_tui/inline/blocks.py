@@ -50,6 +50,8 @@ class BlockSplitter:
         if self._fence and not _closes(rest, self._fence):
             return []
         whole = rest[: rest.rfind("\n") + 1]
+        if not whole[whole.rfind("\n", 0, -1) + 1 :].strip():
+            return []  # a blank line begins no block, so none is closed for sure
         blocks = split_blocks(whole)
         self._fence = _open_fence(blocks[-1]) if blocks else ""
         self._look_at = 0

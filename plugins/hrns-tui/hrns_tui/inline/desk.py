@@ -186,7 +186,7 @@ class Desk:
     def _with_attached(self, text: str) -> str:
         if text.startswith(("/", "!")):
             return text
-        parts = [text, *(each.text for each in self.attached)]
+        parts = [text.rstrip(), *(each.text for each in self.attached)]
         self.attached.clear()
         return "\n\n".join(parts)
 

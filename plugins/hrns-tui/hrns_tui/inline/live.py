@@ -76,7 +76,9 @@ def _starts(line: str, width: int) -> range:
 def _answer(source: str, width: int, paint: Paint) -> list[str]:
     from .markdown import render_markdown
 
-    return render_markdown(_end_of(source), width, paint).split("\n")
+    rows = render_markdown(_end_of(source), width, paint).split("\n")
+    # Blocks that are printed have one blank line between them; those rendered in one, some more.
+    return [row for row, above in zip(rows, ["", *rows], strict=False) if row or above]
 
 
 def _end_of(source: str) -> str:

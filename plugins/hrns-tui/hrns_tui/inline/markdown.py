@@ -44,12 +44,20 @@ class _LeftHeading(Heading):
 class _Markdown(Markdown):
     elements = {**Markdown.elements, "heading_open": _LeftHeading}  # noqa: RUF012 - as in rich
 
+    def __init__(self, source: str, code_theme: str) -> None:
+        # Not rich's own: that makes a parser for each, which takes longer than a short block.
+        self.markup = source
+        self.parsed = _parser().parse(source)
+        self.code_theme = code_theme
+        self.justify = None
+        self.style = "none"
+        self.hyperlinks = False
+        self.inline_code_lexer = None
+        self.inline_code_theme = code_theme
+
 
 def _parsed(source: str, paint: Paint) -> Markdown:
-    markdown = _Markdown("", code_theme=_CODE_THEMES[paint.theme], hyperlinks=False)
-    markdown.markup = source
-    markdown.parsed = _parser().parse(source)
-    return markdown
+    return _Markdown(source, _CODE_THEMES[paint.theme])
 
 
 @cache

@@ -31,11 +31,12 @@ from hrns.chunks import (
     ToolOutputChunk,
     UsageChunk,
 )
+from hrns.cli.printing import plain
 from hrns.messages import Diff, Terminal
 
 from ..diffs import diff_lines
-from ..paint import Paint, Theme
-from ..wording import one_line, reason_of, told
+from ..paint import Paint, Style, Theme
+from ..wording import one_line, reason_of, told, wrapped
 from .blocks import BlockSplitter
 from .live import Live, RunningCall, without_ansi
 from .stage import Stage
@@ -123,7 +124,10 @@ class InlineScreen:
 
     def say(self, text: str) -> None:
         """Show plain text, on lines of its own."""
-        self._put("said", self.paint(text.rstrip("\n")))
+        self._put("said", self._wrapped(text))
+
+    def _wrapped(self, text: str, style: Style = "") -> str:
+        return self.paint(wrapped(plain(text.rstrip()), self._width() - 1), style)
 
     def say_styled(self, text: str) -> None:
         """Show lines that are styled already."""
@@ -131,11 +135,11 @@ class InlineScreen:
 
     def notice(self, text: str) -> None:
         """Show what a person should know and that is no error."""
-        self._put("notice", self.paint(f"note: {text.rstrip()}", "warning"))
+        self._put("notice", self._wrapped(f"note: {text}", "warning"))
 
     def error(self, text: str) -> None:
         """Show that something went wrong."""
-        self._put("error", self.paint(f"error: {text.rstrip()}", "bad"))
+        self._put("error", self._wrapped(f"error: {text}", "bad"))
 
     def prompted(self, text: str) -> None:
         """A person sent something."""
