@@ -139,6 +139,8 @@ def test_pattern_allows(pattern: str, line: str) -> None:
         ("git *", 'git "unclosed'),
         ("git *", "$x log"),
         ("git *", "g?t log"),
+        ("git *", "CI='$(rm x)' git log"),
+        ("a*aa", "aa"),
         ("git *", "git() { rm x; }; git log"),
         ("git *", "alias git=rm\ngit log"),
         ("git *", "cd /elsewhere; git log"),

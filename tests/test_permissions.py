@@ -475,6 +475,18 @@ def test_rule_for_all_tools_protects_a_place_from_each_of_them(tmp_path: Path) -
     assert decided("network", "some.server") == "allow"
 
 
+def test_rule_for_all_tools_protects_from_a_server_in_command_lines_too(tmp_path: Path) -> None:
+    def decided(line: str) -> Decision:
+        rules = (rule("deny", "*(evil.net)"),)
+        return verdict_of(
+            "all", str(tmp_path), probe(), Access("execute", line), rules=rules
+        ).decision
+
+    assert decided("curl -s https://www.evil.net/x | sort") == "deny"
+    assert decided("curl --url=http://evil.net") == "deny"
+    assert decided("curl https://example.com/evil.net") == "allow"
+
+
 # Explanations
 
 

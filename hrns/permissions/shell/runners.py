@@ -161,13 +161,14 @@ def _behind_options(words: Sequence[Word], options: _Options) -> Inside:
     # env takes any word with a = in it for a variable, whatever its name.
     behind = _past(words, at, lambda text: options.sets and "=" in text)
     rest = tuple(words[behind + options.before :])
-    if any(word.many for word in words[at:behind]):
+    assignments = tuple(words[at:behind])
+    if any(word.many for word in assignments):
         return Inside((_unknown(name),))
     if not rest:
-        return Inside()
+        return Inside((Command((), assignments),) if assignments else ())
     if name == "xargs":
         rest = _with_input(rest, words[1:at])
-    return Inside((Command(rest, tuple(words[at:behind])),), transparent=options.transparent)
+    return Inside((Command(rest, assignments),), transparent=options.transparent)
 
 
 def _past(words: Sequence[Word], at: int, passed: Callable[[str], bool]) -> int:
