@@ -12,6 +12,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -1254,3 +1255,43 @@ def test_session_is_gone_on_with_forked_and_told_on_leaving(home: Home) -> None:
             terminal.see("> Third.\n\nAnswer 3.\n\nready")
         said = [m["content"] for m in asked(server)[-1]["messages"][1:]]
         assert said == ["First.", "Answer 0.", "Second.", "Answer 1.", "Third."]
+
+
+@pytest.mark.skipif(not shutil.which("tmux"), reason="tmux wraps anew what is on its screen")
+def test_narrowing_of_a_terminal_that_wraps_anew_leaves_nothing_behind(home: Home) -> None:
+    with serving(chat_stream("Here."), chat_stream("There.")) as server:
+        home.use(server)
+        tmux = ["tmux", "-S", str(home.directory / "tmux"), "-f", "/dev/null"]
+
+        def do(*arguments: str) -> str:
+            done = subprocess.run(
+                [*tmux, *arguments], env=home.environ, capture_output=True, text=True, check=True
+            )
+            return done.stdout
+
+        def see(text: str) -> str:
+            deadline = time.monotonic() + 15
+            while text not in (shown := do("capture-pane", "-p", "-S", "-100")):
+                assert time.monotonic() < deadline, shown
+                time.sleep(0.05)
+            return shown
+
+        do("new-session", "-d", "-x", "100", "-y", "20", "-c", str(home.work), *HRNS)
+        try:
+            see("ready")
+            do("send-keys", "One.", "Enter")
+            see("Here.")
+            for columns in ("60", "41", "90"):
+                do("resize-window", "-x", columns, "-y", "20")
+                time.sleep(0.7)
+            do("send-keys", "Two.", "Enter")
+            see("There.")
+            shown = see("ready")
+            assert [shown.count(text) for text in ("ready", "One.", "Here.", "Two.")] == [1] * 4
+            assert [line for line in shown.splitlines() if line.startswith(">")] == [
+                "> One.",
+                "> Two.",
+                ">",
+            ]
+        finally:
+            do("kill-server")
