@@ -65,10 +65,6 @@ class BlockSplitter:
         self._pieces = [rest]
         self._size = len(rest)
 
-    def clear(self) -> None:
-        """Forget everything."""
-        self.__init__()  # type: ignore[misc]
-
 
 def split_blocks(text: str) -> list[str]:
     """The top-level blocks, which joined are the text again."""

@@ -18,7 +18,6 @@ from prompt_toolkit.layout import (
     Window,
 )
 from prompt_toolkit.layout.processors import (
-    AppendAutoSuggestion,
     ConditionalProcessor,
     PasswordProcessor,
 )
@@ -94,7 +93,6 @@ def _input(desk: Desk, search: SearchToolbar) -> Window:
         desk.draft,
         search_buffer_control=search.control,
         preview_search=True,
-        input_processors=[AppendAutoSuggestion()],
     )
     return Window(
         control,

@@ -65,8 +65,7 @@ def without_ansi(text: str) -> str:
 def _thought(text: str, width: int, paint: Paint) -> list[str]:
     end = plain(text[-width * _THOUGHT_ROWS * 2 :]).strip()
     wrapped = [line[at : at + width] for line in end.splitlines() for at in _starts(line, width)]
-    head, *_ = ["thinking: "]
-    return [paint(line, "dim") for line in [head, *wrapped[-_THOUGHT_ROWS:]]]
+    return [paint(line, "dim") for line in ["thinking:", *wrapped[-_THOUGHT_ROWS:]]]
 
 
 def _starts(line: str, width: int) -> range:

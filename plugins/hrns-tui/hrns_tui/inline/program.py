@@ -185,7 +185,6 @@ class Program:
             multiline=True,
             history=PrivateHistory(folder / "history"),
             completer=ThreadedCompleter(self._completer),
-            enable_history_search=False,
             tempfile_suffix=".md",
         )
 

@@ -161,7 +161,8 @@ class InlineQuestions:
         )
         if described.count("\n") > _ROWS:
             self._screen.say_styled(described)
-            return "\n".join(described.split("\n")[:_ROWS])
+            cut = paint("... (all of it is above)", "dim")
+            return "\n".join([*described.split("\n")[:_ROWS], cut])
         return described
 
 

@@ -247,7 +247,7 @@ class InlineScreen:
 
     def _discard(self) -> None:
         with self._lock:
-            self._answer.clear()
+            self._answer = BlockSplitter()
             self._thought.clear()
 
     def _start(self, chunk: ToolCallStartChunk) -> None:

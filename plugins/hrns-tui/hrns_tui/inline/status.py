@@ -27,7 +27,7 @@ class Meter:
 
     def clear(self) -> None:
         """Begin anew."""
-        self.__init__()  # type: ignore[misc]
+        self.last = self.total = Usage()
 
 
 def status_text(state: str, since: float | None, session: Session | None, meter: Meter) -> str:
