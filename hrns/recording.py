@@ -29,14 +29,20 @@ class Recorder:
     """Writes a session down, from its first message on. If it cannot, it says so once.
 
     Parameters:
-        start: gives the journal; called for the first message.
+        start: gives the journal; called for the first message, if there is none yet.
         warn: is told why nothing is written.
+        journal: the journal of a session that is gone on with.
     """
 
-    def __init__(self, start: Callable[[], Journal], warn: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        start: Callable[[], Journal],
+        warn: Callable[[str], None],
+        journal: Journal | None = None,
+    ) -> None:
         self._start = start
         self._warn = warn
-        self._journal: Journal | None = None
+        self._journal = journal
         self._broken = False
         self._facts: dict[str, str] = {}
         self._written: dict[str, str] = {}

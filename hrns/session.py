@@ -8,7 +8,7 @@ conversation.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -217,7 +217,8 @@ class Session:
             self.notice(stale)
         self._loop = self._make_loop()
         self.messages = with_system(story.messages, self.system_prompt())
-        self._recorder = Recorder(self._starter(resume, story.leaf), self.notice)
+        journal = Journal(resume.path, story.leaf, redact=self._clean) if resume else None
+        self._recorder = Recorder(self._start_journal, self.notice, journal)
         self._save = save or resume is not None
         for text in _recalled(resume, story):
             self.notice(text)
@@ -374,11 +375,11 @@ class Session:
         self.messages = with_system((), self.system_prompt())
         self._recorder.close()
         self.id = os.urandom(6).hex()
-        self._recorder = Recorder(self._starter(None, ""), self.notice)
+        self._recorder = Recorder(self._start_journal, self.notice)
 
     @property
     def path(self) -> Path | None:
-        """The session's file, once something was said that was written down."""
+        """The session's file, once something is written in it."""
         return self._recorder.journal.path if self._recorder.journal else None
 
     def rewind(self, leaf: str) -> None:
@@ -394,17 +395,10 @@ class Session:
         journal.leaf = leaf
         self.messages = with_system(story.messages, self.system_prompt())
 
-    def _starter(self, resume: Record | None, leaf: str) -> Callable[[], Journal]:
-        """How the session's file is opened when there is something to write."""
-
-        def start() -> Journal:
-            if resume is not None:
-                return Journal(resume.path, leaf, redact=self._clean)
-            root = sessions_root(self._environ, home_directory(self._environ))
-            folder = project_folder(root, self.context.cwd)
-            return Journal.create(folder, self.id, self.context.cwd, redact=self._clean)
-
-        return start
+    def _start_journal(self) -> Journal:
+        root = sessions_root(self._environ, home_directory(self._environ))
+        folder = project_folder(root, self.context.cwd)
+        return Journal.create(folder, self.id, self.context.cwd, redact=self._clean)
 
     def use_agent(self, name: str) -> Agent:
         """Go on with another agent: its prompt and tools, the same conversation.

@@ -396,6 +396,12 @@ def test_gone_back_session_forks(tmp_path: Path) -> None:
     list(session.send("three"))
     told = tell(read_journal(session.path).branch()).messages
     assert [m.text for m in told] == ["one", "a", "three", "c"]  # type: ignore[union-attr]
+    resumed = start(tmp_path, [Say("d")], resume=session.path)
+    assert resumed.path == session.path
+    resumed.rewind(leaf)
+    list(resumed.send("four"))
+    told = tell(read_journal(session.path).branch()).messages
+    assert [m.text for m in told] == ["one", "a", "four", "d"]  # type: ignore[union-attr]
 
 
 def test_session_that_cannot_be_saved_says_so_once_and_goes_on(tmp_path: Path) -> None:
