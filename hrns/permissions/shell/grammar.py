@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from attrs import define, evolve
 
 from .values import ASSIGNMENT, Command, Redirection, Word, names
-from .variables import harmless_by_itself, holds_code
+from .variables import harmless_by_itself
 from .words import Effort, Unclear, Words
 
 __all__ = ["Grammar"]
@@ -203,7 +203,7 @@ class Grammar(Words):
         self._set(name.text)
         self._gap()
         for word in self._words() if self._pass(_IN) else ():
-            if holds_code(word.text):
+            if word.code:
                 raise Unclear("for goes through quoted substitutions")
         self._separators()
         if self._end(("do",)) is None:
@@ -364,9 +364,9 @@ class Grammar(Words):
         target = self.word()
         if target is None:
             raise Unclear(f"{operator} leads nowhere")
-        if operator == "<<<" and (target.exact or not holds_code(target.text)):
+        if operator == "<<<" and (target.exact or not target.code):
             simple.script = target.text if target.exact else None
-        elif holds_code(target.text):  # bash expands what stands behind >& twice
+        elif target.code:  # bash expands what stands behind >& twice
             raise Unclear(f"{operator} has quoted substitutions")
         else:
             self._note(operator, target)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from attrs import evolve, field, frozen
 
-from .values import ANYTHING, Command, Word, names
-from .variables import holds_code
+from .values import ANYTHING, Command, Word, holds_code, names
 
 __all__ = ["Inside", "files_run", "inside", "program"]
 
@@ -124,7 +123,7 @@ def files_run(command: Command) -> Iterator[str]:
 
 def inside(command: Command) -> Inside:
     """What a command runs in turn."""
-    if any(holds_code(word.text) for word in command.assignments):
+    if any(word.code for word in command.assignments):
         return Inside((Command.unknown("what a variable has in it"),))
     if not command.words:
         return Inside(transparent=True)
@@ -235,7 +234,7 @@ def _shell(command: Command) -> Inside:
         operand = words[at]
         if not has_script:
             return Inside((Command(words[at:]),), guessed=True)
-        if operand.exact and not any(holds_code(word.text) for word in words[at + 1 :]):
+        if operand.exact and not any(word.code for word in words[at + 1 :]):
             return Inside(scripts=(operand.text,), transparent=True)
     elif not has_script and command.script is not None:
         return Inside(scripts=(command.script,), transparent=True)
@@ -339,8 +338,8 @@ def _guesses(command: Command) -> Inside:
 def _evaluated(command: Command) -> Inside:
     """What bash evaluates in an array's brackets, if it cannot be ruled out that there is any."""
     words = [word for word in command.words[1:] if "[" in word.text]
-    open_end = any(not word.exact for word in words)
-    if open_end or any(map(holds_code, [*(word.text for word in words), command.script or ""])):
+    evaluated = any(word.code or not word.exact for word in words)
+    if evaluated or holds_code(command.script or ""):
         return Inside((_unknown(program(command.words[0])),))
     return Inside()
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from attrs import field, frozen
 
-__all__ = ["ASSIGNMENT", "Command", "Line", "Redirection", "Word", "names"]
+__all__ = ["ASSIGNMENT", "Command", "Line", "Redirection", "Word", "holds_code", "names"]
 
 
 def names(text: str) -> frozenset[str]:
@@ -17,6 +17,14 @@ def names(text: str) -> frozenset[str]:
 
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=", re.ASCII)
 """How a word begins that sets a variable where it stands before a command."""
+
+
+def holds_code(text: str) -> bool:
+    """Whether a text, with the quotes taken off, has a substitution in it.
+
+    Where bash computes with a variable, it runs the `$(...)` in `a[$(...)]` that the variable has.
+    """
+    return "$(" in text or "`" in text
 
 
 @frozen
@@ -29,6 +37,7 @@ class Word:
         many: whether it may become several words, or none.
         source: as it is written; not compared.
         plain: whether nothing in it is quoted.
+        code: whether what is quoted in it has a substitution, which bash may come to run.
     """
 
     text: str
@@ -36,6 +45,7 @@ class Word:
     many: bool = False
     source: str = field(default="", eq=False, repr=False)
     plain: bool = field(default=True, eq=False, repr=False)
+    code: bool = field(default=False, eq=False, repr=False)
 
 
 ANYTHING = Word("", exact=False, many=True, source="...")

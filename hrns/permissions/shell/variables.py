@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .values import ASSIGNMENT, Command, names
 
-__all__ = ["all_harmless", "harmless_by_itself", "holds_code"]
+__all__ = ["all_harmless", "harmless_by_itself"]
 
 # Not: what names programs, libraries, files or options (PATH, LD_PRELOAD, PAGER, GIT_*, ...).
 # There is no end to those, so a variable that is not named here is not harmless.
@@ -17,19 +17,11 @@ _HARMLESS = names(
 
 def all_harmless(command: Command) -> bool:
     """Whether the command does the same things without the variables that are set before it."""
-    if any(holds_code(word.text) for word in command.assignments):
+    if any(word.code for word in command.assignments):
         return False
     judged = _harmless if command.words else harmless_by_itself
     matches = [ASSIGNMENT.match(word.text) for word in command.assignments]
     return all(match is not None and judged(match[1]) for match in matches)
-
-
-def holds_code(text: str) -> bool:
-    """Whether a text, with the quotes taken off, has a substitution in it.
-
-    Where bash computes with a variable, it runs the `$(...)` in `a[$(...)]` that the variable has.
-    """
-    return "$(" in text or "`" in text
 
 
 def harmless_by_itself(name: str) -> bool:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 
 from attrs import define, field
 
-from .values import Word
+from .values import Word, holds_code
 
 __all__ = ["DEPTH", "Effort", "Unclear", "Words"]
 
@@ -58,13 +58,13 @@ class _Draft:
     """A word that is being read."""
 
     pieces: list[str] = field(factory=list)
+    others: list[str] = field(factory=list)
     exact: bool = True
     many: bool = False
     plain: bool = True
 
     def known(self, text: str) -> None:
-        if self.exact:
-            self.pieces.append(text)
+        (self.pieces if self.exact else self.others).append(text)
 
     def quoted(self, text: str) -> None:
         self.known(text)
@@ -122,7 +122,9 @@ class Words(ABC):
             return None
         self.effort.spend()
         source = self.text[start : self.at]
-        return Word("".join(draft.pieces), draft.exact, draft.many, source, draft.plain)
+        text = "".join(draft.pieces)
+        code = holds_code(text + "".join(draft.others))
+        return Word(text, draft.exact, draft.many, source, draft.plain, code)
 
     def expansions(self) -> None:
         """Read what is expanded from here to the end, as in double quotes."""
