@@ -45,7 +45,13 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # started in the backgrou
 def tests(session: nox.Session) -> None:
     """Run all tests from the checkout."""
     session.install(*CHECKOUT, *TEST_TOOLS)
-    session.run("pytest", "-n", "auto", "--dist", "worksteal", "-q", *session.posargs)
+    _pytest(session)
+
+
+def _pytest(session: nox.Session) -> None:
+    # The tests start many programs, which would compile everything again if no byte code is kept.
+    env = {"PYTHONDONTWRITEBYTECODE": ""}
+    session.run("pytest", "-n", "auto", "--dist", "worksteal", "-q", *session.posargs, env=env)
 
 
 @nox.session
@@ -71,7 +77,7 @@ def lowest(session: nox.Session) -> None:
     session.run(
         "uv", "pip", "install", "--resolution", "lowest-direct", *CHECKOUT, *TEST_TOOLS, silent=True
     )
-    session.run("pytest", "-n", "auto", "--dist", "worksteal", "-q", *session.posargs)
+    _pytest(session)
 
 
 @nox.session

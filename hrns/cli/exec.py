@@ -57,14 +57,14 @@ _FILE = click.Path(exists=True, dir_okay=False, readable=True)
     multiple=True,
     metavar="RULE",
     shell_complete=tool_names,
-    help="A tool that may run; repeatable.",
+    help="A tool, or tool(pattern), that may run; repeatable.",
 )
 @click.option(
     "--deny",
     multiple=True,
     metavar="RULE",
     shell_complete=tool_names,
-    help="A tool that may not; repeatable.",
+    help="A tool, or tool(pattern), that may not; repeatable.",
 )
 @click.option("--strict", is_flag=True, help="End with status 77 if a tool call was denied.")
 @click.option("--max-turns", type=click.IntRange(1), help="The most requests to the model.")

@@ -34,13 +34,16 @@ class Running:
     def prepare(
         self,
         command: str,
-        context: ToolContext,  # noqa: ARG002
+        context: ToolContext,
         timeout: float = 120,  # noqa: ARG002
-        cwd: str = "",  # noqa: ARG002
+        cwd: str = "",
     ) -> Prepared:
-        """Which command line would be run."""
+        """Which command line would be run; one for another directory begins by going there."""
+        from shlex import quote
+
+        line = f"cd {quote(str(self._directory(cwd, context)))}\n{command}" if cwd else command
         first = command.strip().partition("\n")[0]
-        return Prepared([Access("execute", command)], title=f"run_command {first[:100]}")
+        return Prepared([Access("execute", line)], title=f"run_command {first[:100]}")
 
     def run_command(
         self,

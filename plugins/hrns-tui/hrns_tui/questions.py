@@ -45,7 +45,7 @@ class Questions:
 
     def __call__(self, question: Question) -> Answer:
         """The person's answer."""
-        rule = question.verdict.rule or question.tool.name
+        rule = question.verdict.rule
         self._screen.say("\n".join([*describe(question), _choices(rule)]))
         while True:
             try:
@@ -87,13 +87,15 @@ def describe(question: Question, *, titled: bool = False) -> list[str]:
 
 
 def _choices(rule: str) -> str:
-    return f"y: once   s: session   a: always (rule {rule})   n: no   n WHY: no, because"
+    kept = f"   s: session   a: always (rule {rule})" if rule else ""
+    return f"y: once{kept}   n: no   n WHY: no, because"
 
 
 def _read(given: str, rule: str) -> Answer | None:
     """The answer that a line stands for, or None."""
     text = given.strip()
     if kind := _YES.get(text.casefold()):
+        kind = kind if rule else "once"  # nothing that could be kept
         return Answer(kind, rule if kind == "always" else "")
     if no := _NO.fullmatch(text):
         return Answer("no", reason=(no["reason"] or "").strip())

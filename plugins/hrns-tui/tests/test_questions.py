@@ -83,8 +83,8 @@ def test_ctrl_c_is_a_no_that_ends_the_turn() -> None:
     assert asked.cancel.reason == "interrupted"
 
 
-def test_always_without_a_rule_is_the_tool() -> None:
-    assert answered(question(rule=""), "a") == (Answer("always", "smash"), ["smash"])
+def test_always_without_a_rule_is_once() -> None:
+    assert answered(question(rule=""), "a") == (Answer("once"), [])
 
 
 def test_rule_that_cannot_be_saved_holds_for_the_session() -> None:

@@ -150,19 +150,22 @@ class CallForm:
         head = self._described.split("\n")
         if len(head) > rows - 4:
             head = [*head[: max(rows - 5, 1)], paint("... (all of it is above)", "dim")]
-        keys = "y once   s this session   a always   n no   r no, with a reason"
+        kept = "   s this session   a always" if self._rule else ""
+        keys = f"y once{kept}   n no   r no, with a reason"
         lines = [*head, paint("Allow?", "bold"), paint(keys, "accent")]
         if typed:
             return [
                 *lines,
                 paint("These keys count on an empty line: Ctrl-U empties it.", "warning"),
             ]
-        return [*lines, paint(f"a saves the rule {self._rule}", "dim")]
+        return [*lines, paint(f"a saves the rule {self._rule}", "dim")] if self._rule else lines
 
     def key(self, key: str) -> bool:
         """Take one of the keys; returns whether the form is answered by it."""
         match key:
             case "y":
+                self.reply.put(Answer("once"))
+            case "s" | "a" if not self._rule:  # nothing that could be kept
                 self.reply.put(Answer("once"))
             case "s":
                 self.reply.put(Answer("session"))

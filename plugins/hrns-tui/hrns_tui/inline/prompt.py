@@ -141,7 +141,7 @@ class InlineQuestions:
 
     def __call__(self, question: Question) -> Answer:
         """The person's answer."""
-        rule = question.verdict.rule or question.tool.name
+        rule = question.verdict.rule
         described = self._described(question)
         try:
             answer = self._prompt.decide(question, described, rule)
