@@ -56,6 +56,8 @@ def mode_policy(
     places = tuple(own_places)
 
     def policy(_call: ToolCall, tool: Tool, prepared: Prepared) -> Verdict:
+        if context.mode == "all" and all(rule.decision == "allow" for rule in rules):
+            return Verdict("allow", source="mode all")  # no piece could say otherwise
         rulings = explain(context, tool, prepared, rules, places)
         return strictest([ruling.verdict for ruling in rulings])
 
