@@ -53,7 +53,7 @@ def result(call_id: str, text: str = "seen") -> ToolResult:
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Journal:
-    return Journal.create(tmp_path / "sessions", "abc123", Path("/work/here"))
+    return Journal.create(tmp_path / "sessions", "abc123", Path("/somewhere/here"))
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -68,7 +68,7 @@ def test_file_begins_with_its_header_and_is_the_owners_alone(journal: Journal) -
         os.umask(old)
     (header,) = lines(journal.path)
     assert header.pop("created")[-1] == "Z"
-    assert header == {"type": "session", "version": 1, "id": "abc123", "cwd": "/work/here"}
+    assert header == {"type": "session", "version": 1, "id": "abc123", "cwd": "/somewhere/here"}
     assert stat.S_IMODE(made.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(made.path.parent.stat().st_mode) == 0o700
 
@@ -81,7 +81,7 @@ def test_entries_follow_each_other(journal: Journal) -> None:
         (first, "", "message"),
         (second, first, "label"),
     ]
-    assert (record.id, record.cwd, record.warnings) == ("abc123", "/work/here", ())
+    assert (record.id, record.cwd, record.warnings) == ("abc123", "/somewhere/here", ())
     assert tell(record.branch()).messages == (UserMessage("a"),)
     assert tell(record.branch()).leaf == second
 
@@ -308,7 +308,7 @@ def start(
         Config(home / "config.json"),
         plugins,
         entry,
-        cwd=Path("/work/here"),
+        cwd=Path("/somewhere/here"),
         environ={"XDG_DATA_HOME": str(home)},
         mode="all",
         save=True,
