@@ -911,6 +911,10 @@ def broken_guard(*_: object) -> Verdict:
     raise KeyError("command")
 
 
+def leaving_guard(*_: object) -> Verdict:
+    raise SystemExit(3)
+
+
 def test_denied_call_is_not_run_and_the_model_is_told_why() -> None:
     ran: list[str] = []
 
@@ -941,10 +945,20 @@ def test_denied_call_is_not_run_and_the_model_is_told_why() -> None:
         ([lambda *_: Verdict("allow"), deny_echo], "denied"),
         ([deny_echo, lambda *_: Verdict("allow")], "denied"),
         ([broken_guard], "denied"),
+        ([leaving_guard], "denied"),
         ([lambda *_: "yes"], "denied"),
         ([lambda *_: Verdict("ask")], "denied"),
     ],
-    ids=["none", "no say", "strict last", "strict first", "raises", "nonsense", "no one to ask"],
+    ids=[
+        "none",
+        "no say",
+        "strict last",
+        "strict first",
+        "raises",
+        "exits",
+        "nonsense",
+        "no one to ask",
+    ],
 )
 def test_strictest_policy_counts_and_a_broken_one_denies(
     policies: list[Policy], status: str

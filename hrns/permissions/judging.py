@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from ..errors import in_words
 from ..messages import ToolCall
+from ..misuse import shown
 from .values import Policy, Prepared, Verdict
 
 if TYPE_CHECKING:
@@ -35,13 +37,13 @@ def strictest(verdicts: Sequence[Verdict]) -> Verdict:
 def _ask_policy(policy: Policy, call: ToolCall, tool: Tool, prepared: Prepared) -> Verdict | None:
     try:
         said: object = policy(call, tool, prepared)
-    except Exception as error:  # noqa: BLE001 - a guest's code; whatever it raises denies
-        return _fault(policy, f"failed: {type(error).__name__}: {error}")
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a guest's code; it denies
+        return _fault(policy, f"failed: {in_words(error)}")
     if said is None:
         return None
     if isinstance(said, Verdict) and said.decision in tuple(_STRICTNESS):
         return said
-    return _fault(policy, f"returned {said!r} instead of a Verdict or None")
+    return _fault(policy, f"returned {shown(said)} instead of a Verdict or None")
 
 
 def _fault(policy: Policy, what: str) -> Verdict:
