@@ -6,14 +6,13 @@ from collections.abc import Iterable, Sequence
 
 from ..config import Config
 from ..errors import UsageError
+from ..gathering import rules_of
 from ..nearest import nearest
-from ..permissions import Decision, Rule
+from ..permissions import Rule
 from ..session import Session
 from .common import tell
 
 __all__ = ["check_rules", "rules_of_flags"]
-
-_DECISIONS: tuple[Decision, ...] = ("allow", "ask", "deny")
 
 
 def rules_of_flags(allow: Iterable[str], deny: Iterable[str]) -> list[Rule]:
@@ -40,12 +39,10 @@ def check_rules(session: Session, config: Config, flags: Sequence[Rule]) -> None
     for rule in flags:
         if not _is_known(rule, names):
             _refuse(rule, names)
-    for decision in _DECISIONS:
-        for text in getattr(config.permissions, decision):
-            rule = Rule.parse(decision, text, config.path.name)
-            near = nearest(rule.tool, names)
-            if near and not _is_known(rule, names):
-                tell(f"warning: a rule in {rule.source} names {rule.tool}; is {near[0]} meant?")
+    for rule in rules_of(config):
+        near = nearest(rule.tool, names)
+        if near and not _is_known(rule, names):
+            tell(f"warning: a rule in {rule.source} names {rule.tool}; is {near[0]} meant?")
 
 
 def _is_known(rule: Rule, names: Sequence[str]) -> bool:
