@@ -315,9 +315,10 @@ def test_close_wakes_everything_and_leaves_nothing() -> None:
     start = time.monotonic()
     with LoopbackServer([Raw([Wait()]), Answer([bytes(1 << 20)] * 64)]) as server:
         clients = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(3)]
-        for client in clients[:2]:  # one waits for an answer, one does not read, one is idle
+        # The first waits for an answer, the second does not read its own, the third is idle.
+        for number, client in enumerate(clients[:2], 1):
             client.sendall(b"GET / HTTP/1.1\r\n\r\n")
-        assert server.wait_for(lambda server: len(server.requests) == 2)
+            assert server.wait_for(lambda server, count=number: len(server.requests) == count)
     assert time.monotonic() - start < 5
     assert set(threading.enumerate()) == before
     with pytest.raises(ConnectionRefusedError):
