@@ -252,23 +252,25 @@ class LoopbackServer:
             keep_alive = True
             while keep_alive:
                 received = connection.read_request()
-                self._note(self.requests, received)
+                position = self._note(self.requests, received)
                 try:
-                    keep_alive = connection.play(self._react(received).wire)
+                    keep_alive = connection.play(self._react(position, received).wire)
                 except _Gone:
                     if not self._closed:
                         self._note(self.aborted, received)
                     raise
                 keep_alive = keep_alive and received.headers.get("connection") != "close"
 
-    def _note(self, log: list[Received], received: Received) -> None:
+    def _note(self, log: list[Received], received: Received) -> int:
+        """Keep it, and return its position."""
         with self._changed:
             log.append(received)
             self._changed.notify_all()
+            return len(log) - 1
 
-    def _react(self, received: Received) -> Answer | Raw:
+    def _react(self, position: int, received: Received) -> Answer | Raw:
         try:
-            answer = self._answer(received)
+            answer = self._answer(position, received)
         except Exception as fault:  # noqa: BLE001 - the test's own function; `close` raises it
             self._faults.append(fault)
             return Answer(str(fault).encode(), status=500, content_type="text/plain")
@@ -401,17 +403,17 @@ def _phrase(status: int) -> str:
         return "Unknown"
 
 
-def _chooser(answers: Answers) -> Callable[[Received], Reaction]:
+def _chooser(answers: Answers) -> Callable[[int, Received], Reaction]:
+    """The answer to the request that arrived at a position, counted from 0."""
     if isinstance(answers, Answer | Raw | bytes):
-        return lambda _received: answers
+        return lambda _position, _received: answers
     if callable(answers):
-        return answers
-    left, lock = iter(answers), threading.Lock()
+        return lambda _position, received: answers(received)
+    in_order = tuple(answers)
 
-    def next_answer(received: Received) -> Reaction:
-        with lock:
-            for answer in left:
-                return answer
+    def answer_at(position: int, received: Received) -> Reaction:
+        if position < len(in_order):
+            return in_order[position]
         raise ScriptExhausted(f"no answer is left for {received.method} {received.path}")
 
-    return next_answer
+    return answer_at
