@@ -8,7 +8,6 @@ exactly one result.
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
@@ -49,6 +48,7 @@ from .permissions import Answer, Ask, Policy, Prepared, Question, Verdict, judge
 from .records import ToolWrapper
 from .tools import Arguments, Tool, parse_arguments, to_result
 from .transcript import unanswered
+from .workers import Workers
 
 __all__ = ["CANCEL_GRACE_S", "OUTPUT_AHEAD", "RESULT_LIMIT", "Calling", "Calls"]
 
@@ -88,6 +88,7 @@ class Calling:
     def __init__(self, cancel: Cancel) -> None:
         self.cancel = cancel
         self.events: SimpleQueue[_Event] = SimpleQueue()
+        self.workers = Workers()
         self.running: dict[str, _Ready] = {}
         self.results: dict[str, ToolResult] = {}
         self.stale = 0
@@ -206,14 +207,8 @@ class Calls:
     def _aside(self, run: Calling, call: ToolCall, work: Callable[[], object]) -> object:
         """What `work` returns, from a thread that can be left behind."""
         bell: SimpleQueue[object] = SimpleQueue()
-
-        def target() -> None:
-            try:
-                bell.put(work())
-            except BaseException as error:  # noqa: BLE001 - a guest's code must not end the run
-                bell.put(_tool_failed(call.name, error))
-
-        threading.Thread(target=target, name=f"hrns prepare {call.name}", daemon=True).start()
+        guarded = partial(_guarded, call, work, bell.put)
+        run.workers.start(f"hrns prepare {call.name}", guarded)
         with run.cancel.waker(lambda: bell.put(unanswered(call))):
             return _get(bell)
 
@@ -253,18 +248,12 @@ class Calls:
 
     def _work(self, run: Calling, ready: _Ready) -> None:
         """Run the tool on a daemon thread; whatever it raises, its result comes as an event."""
-        call = ready.call
 
-        def target() -> None:
-            try:
-                result = self._execute(run, ready)
-            except Cancelled:
-                result = unanswered(call)
-            except BaseException as error:  # noqa: BLE001 - SystemExit in a tool is a tool's fault
-                result = _tool_failed(call.name, error)
-            run.events.put(("done", call, result))
+        def done(result: object) -> None:
+            run.events.put(("done", ready.call, result))
 
-        threading.Thread(target=target, name=f"hrns tool {call.name}", daemon=True).start()
+        work = partial(self._execute, run, ready)
+        run.workers.start(f"hrns tool {ready.call.name}", partial(_guarded, ready.call, work, done))
 
     def _drain(self, run: Calling, *, below: int) -> Generator[Chunk, None, None]:
         """Show what the running tools give until fewer than `below` of them run."""
@@ -360,6 +349,18 @@ def _get(bell: SimpleQueue[object]) -> object:
             return bell.get(timeout=_POLL_S)
         except Empty:
             continue
+
+
+def _guarded(
+    call: ToolCall, work: Callable[[], object], done: Callable[[object], object]
+) -> Callable[[], object]:
+    """What hands over what `work` gives; a guest's code, whatever it raises, ends no run."""
+    try:
+        return partial(done, work())
+    except Cancelled:
+        return partial(done, unanswered(call))
+    except BaseException as error:  # noqa: BLE001 - SystemExit in a tool is a tool's fault
+        return partial(done, _tool_failed(call.name, error))
 
 
 def _tool_failed(name: str, error: BaseException) -> ToolResult:

@@ -251,6 +251,7 @@ class Loop:
                 end = yield from self._turns(run)
         finally:
             run.cancel.set("the run is over")  # whoever still runs for it is told
+            run.calling.workers.close()
             self.messages = tuple(run.transcript)
             self._at_work = False
         yield end

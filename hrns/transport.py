@@ -15,8 +15,9 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 from socket import SHUT_RDWR, socket
 from typing import TYPE_CHECKING, Any, cast
@@ -25,6 +26,7 @@ from urllib.parse import urlsplit
 from .cancel import Cancel
 from .errors import BrokenStream, ConfigError, ProviderError, Unreachable
 from .proxies import is_loopback, place, proxy_for
+from .workers import Workers
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -201,7 +203,8 @@ class Response:
         self._head = head
         self._url = url
         self._cancel = cancel
-        self._timer: threading.Timer | None = None
+        self._over: threading.Event | None = None
+        self._shutting = threading.Lock()
 
     def blocks(self) -> Iterator[bytes]:
         """The body in blocks as they come, uncompressed; to be called once.
@@ -228,7 +231,7 @@ class Response:
                     yield block
             except (httpx.HTTPError, OSError) as error:
                 self._cancel.check()
-                if self._timer is None:
+                if self._over is None:
                     raise self._broken(error) from error
         self._cancel.check()
 
@@ -253,28 +256,29 @@ class Response:
 
         So a connection that breaks is no error any more. What counts is the first call.
         """
-        if self._timer is None:
-            self._timer = threading.Timer(seconds, self._expire)
-            self._timer.daemon = True
-            self._timer.start()
+        if self._over is None and self._lane is not None:
+            self._over = over = threading.Event()
+            self._lane.workers.start("hrns timer", partial(self._expire, over, seconds))
 
     def close(self) -> None:
         """Give the connection back, or close it if the body was not read to its end."""
         import httpx
 
-        lane, self._lane = self._lane, None
+        with self._shutting:  # the timer must not shut the socket of the lane's next user
+            lane, self._lane = self._lane, None
         if lane is None:
             return
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer.join()  # it must not shut the socket of the lane's next user
+        if self._over is not None:
+            self._over.set()
         with suppress(httpx.HTTPError, OSError):
             self._head.close()
         self._transport._give_back(lane, self._url)  # noqa: SLF001 - the two are one concept
 
-    def _expire(self) -> None:
-        if self._lane is not None:
-            self._lane.shut()
+    def _expire(self, over: threading.Event, seconds: float) -> None:
+        if not over.wait(seconds):
+            with self._shutting:
+                if self._lane is not None:
+                    self._lane.shut()
 
     def _broken(self, error: Exception) -> BrokenStream:
         import httpx
@@ -315,6 +319,7 @@ class _Lane:
 
     def __init__(self, transport: httpx.HTTPTransport) -> None:
         self._transport = transport
+        self.workers = Workers()
         self._socket: socket | None = None
         self._abandoned = False
         self.shaking_hands = False
@@ -343,11 +348,8 @@ class _Lane:
             Cancelled: the flag was set; the lane is of no use any more.
         """
         outbox: SimpleQueue[httpx.Response | Exception | None] = SimpleQueue()
-        thread = threading.Thread(
-            target=self._send, args=(request, outbox), name="hrns-request", daemon=True
-        )
         try:
-            thread.start()
+            self.workers.start("hrns request", partial(self._send, request, outbox.put))
             with cancel.waker(lambda: outbox.put(None)):
                 answer = outbox.get()
         except BaseException:  # a KeyboardInterrupt, where nobody turns it into a cancel
@@ -363,16 +365,20 @@ class _Lane:
         return answer
 
     def _send(
-        self, request: httpx.Request, outbox: SimpleQueue[httpx.Response | Exception | None]
-    ) -> None:
+        self, request: httpx.Request, answered: Callable[[httpx.Response | Exception], object]
+    ) -> Callable[[], object]:
         answer: httpx.Response | Exception
         try:
             answer = self._transport.handle_request(request)
         except Exception as error:  # noqa: BLE001 - handed over to who waits
             answer = error
-        outbox.put(answer)
-        if self._abandoned:
-            self.close()
+
+        def tell() -> None:
+            answered(answer)
+            if self._abandoned:
+                self.close()
+
+        return tell
 
     def _abandon(self, answer: httpx.Response | Exception | None) -> None:
         """Leave the sending thread to itself: it ends soon, and then closes the lane."""
@@ -385,6 +391,7 @@ class _Lane:
         """Close the connection."""
         self.shut()
         self._transport.close()
+        self.workers.close()
 
 
 def _close_lanes(idle: dict[str, list[_Lane]]) -> None:
