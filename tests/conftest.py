@@ -6,6 +6,7 @@ import io
 import json
 import os
 import shutil
+import socket
 import ssl
 import subprocess
 import sys
@@ -36,6 +37,14 @@ def server_tls(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
     return context
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """A port of 127.0.0.1 that refuses connections, and that no server gets meanwhile."""
+    with socket.socket() as bound:  # but it does not listen
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
 
 
 class PlantedKey:
