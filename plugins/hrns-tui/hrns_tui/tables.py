@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .cells import cells, padded
+
 __all__ = ["marked", "table"]
 
 
@@ -14,6 +16,6 @@ def marked(name: str, current: str) -> str:
 
 def table(rows: Sequence[tuple[str, ...]]) -> str:
     """The rows as lines; "" if there are none."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("   ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
+    lines = ("   ".join(map(padded, row, widths)).rstrip() for row in rows)
     return "\n".join(lines)

@@ -543,11 +543,14 @@ def test_reasoning_tools_and_answer_are_shown_in_their_order(home: Home) -> None
             terminal.send("Show me.")
             shown = terminal.text.partition("> Show me.\n")[2]
             shown = re.sub(r"\d+(\.\d)? s\b", "S", shown.rpartition(" · m (home)")[0])
+            shown = shown.replace("thought for S:", "thought:")  # where the machine is slow
             assert re.sub(r"(  error: ).+?(  S)", r"\1...\2", shown) == (
-                "\nthought for S: He wants ...\n\nLet me see.\n\n* show  ok  S\n"
+                "\nthought: He wants ...\n\nLet me see.\n\n* show  ok  S\n"
                 "* missing  error: ...  S\n* show  error: ...  S\n\nThat was it.\n\nready"
             )
-            assert b"\x1b[2mthought for 0 s: He wants ...\x1b[0m\r" in terminal.raw
+            assert re.search(
+                rb"\x1b\[2mthought( for \d+ s)?: He wants \.\.\.\x1b\[0m\r", terminal.raw
+            )
 
 
 def test_each_command_works_at_the_prompt(home: Home) -> None:

@@ -25,6 +25,7 @@ from prompt_toolkit.widgets import SearchToolbar
 
 from hrns.cli.printing import plain
 
+from ..cells import cells, padded
 from ..paint import Paint, Style
 from .desk import Desk
 
@@ -130,10 +131,11 @@ def _menu(desk: Desk, paint: Paint) -> list[str]:
     count = len(state.completions)
     first = max(0, min((chosen or 0) - _MENU_ROWS // 2, count - _MENU_ROWS))
     rows = list(enumerate(state.completions))[first : first + _MENU_ROWS]
-    width = max(len(each.display_text) for _, each in rows)
+    width = max(cells(each.display_text) for _, each in rows)
     return [
         paint(
-            f"{'>' if number == chosen else ' '} {each.display_text:{width}}", _of(number, chosen)
+            f"{'>' if number == chosen else ' '} {padded(each.display_text, width)}",
+            _of(number, chosen),
         )
         + paint(f"  {each.display_meta_text}" if each.display_meta_text else "", "dim")
         for number, each in rows

@@ -21,6 +21,7 @@ from prompt_toolkit.styles import Style
 from hrns.journal import project_folder, sessions_root
 from hrns.session import Launch
 
+from ..cells import cells, cut
 from ..paint import Paint, theme_of
 from ..signals import ENDING, handled, let_go
 from .completing import PromptCompleter
@@ -221,15 +222,15 @@ class Program:
     def _status(self) -> list[str]:
         desk, paint = self.desk, self.screen.paint
         if desk.hint:
-            return ["", paint(desk.hint[: self._size()[0] - 1], "warning")]
+            return ["", paint(cut(desk.hint, self._size()[0] - 1), "warning")]
         since = desk.work.since if desk.work else None
         text = status_text(desk.state, since, desk.session, self.screen.meter)
-        return ["", paint(text[: self._size()[0] - 1], "dim")]
+        return ["", paint(cut(text, self._size()[0] - 1), "dim")]
 
 
 def _first(text: str) -> str:
     first, _, more = text.strip().partition("\n")
-    return f"{first[:60]} ..." if more or len(first) > 60 else first
+    return f"{cut(first, 60)} ..." if more or cells(first) > 60 else first
 
 
 def _wanted_theme(launch: Launch) -> object:

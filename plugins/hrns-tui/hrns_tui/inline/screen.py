@@ -34,9 +34,10 @@ from hrns.chunks import (
 from hrns.cli.printing import plain
 from hrns.messages import Diff, Terminal
 
+from ..cells import wrapped
 from ..diffs import diff_lines
 from ..paint import Paint, Style, Theme
-from ..wording import one_line, reason_of, told, wrapped
+from ..wording import one_line, reason_of, told
 from .blocks import BlockSplitter
 from .live import Live, RunningCall, without_ansi
 from .stage import Stage
@@ -231,7 +232,8 @@ class InlineScreen:
         with self._lock:
             self._thought.clear()
             if text.strip():
-                line = f"thought for {seconds:.0f} s: {one_line(text, self._width() - 24)}"
+                took = f" for {seconds:.0f} s" if seconds >= 1 else ""
+                line = f"thought{took}: {one_line(text, self._width() - 24)}"
                 self._write("thought", self.paint(line, "dim"))
 
     def _finish_answer(self) -> None:
