@@ -717,7 +717,7 @@ def test_terminal_that_goes_away_ends_the_program(home: Home, where: str) -> Non
 
 
 def test_several_lines_are_one_message_however_they_are_typed(home: Home) -> None:
-    with serving(*[chat_stream("Ok.")] * 4) as server:
+    with serving(*[chat_stream("Ok.")] * 5) as server:
         home.use(server)
         with open_terminal(home) as terminal:
             terminal.ready()
@@ -725,16 +725,17 @@ def test_several_lines_are_one_message_however_they_are_typed(home: Home) -> Non
                 "one\ntwo\x1b\rthree",  # Ctrl-J, Alt-Enter
                 "\x1b[200~one\r\ntwo\rthree\x1b[201~",  # a marked paste
                 "one\rtwo\rthree",  # a paste of a terminal that does not mark it
+                "one\r\ntwo\r\nthree\r\n",  # and one that ends in a line break
             ):
                 terminal.type(keys)
-                terminal.see("\n  three")
+                terminal.wait(lambda t: t.text.endswith("\n> one\n  two\n  three"))
                 terminal.send("")
             terminal.type("  ")
             terminal.wait(lambda terminal: terminal.column == 4)
             terminal.type("\r")
             terminal.wait(lambda terminal: terminal.column == 2)
             terminal.send(" /etc is a directory")
-        assert last_words(server) == [*["one\ntwo\nthree"] * 3, "/etc is a directory"]
+        assert last_words(server) == [*["one\ntwo\nthree"] * 4, "/etc is a directory"]
 
 
 def test_history_is_kept_for_its_owner_alone_and_searched(home: Home) -> None:

@@ -18,14 +18,17 @@ __all__ = ["build_keys"]
 _ANSWERS = ("y", "s", "a", "n", "r")
 
 
-def build_keys(desk: Desk, show_output: Callable[[], object]) -> KeyBindings:
+def build_keys(
+    desk: Desk, show_output: Callable[[], object], enter_sends: Callable[[], bool]
+) -> KeyBindings:
     """All of them.
 
     Parameters:
         show_output: shows the whole output of the last tool.
+        enter_sends: whether the Enter that was read last is none of a paste.
     """
     keys = KeyBindings()
-    _sending(keys, desk)
+    _sending(keys, desk, enter_sends)
     _stopping(keys, desk)
     _choosing(keys, desk)
     _answering(keys, desk)
@@ -58,13 +61,12 @@ def build_keys(desk: Desk, show_output: Callable[[], object]) -> KeyBindings:
     return keys
 
 
-def _sending(keys: KeyBindings, desk: Desk) -> None:
+def _sending(keys: KeyBindings, desk: Desk, enter_sends: Callable[[], bool]) -> None:
     @keys.add("enter", filter=~is_searching)
-    def _enter(event: KeyPressEvent) -> None:
+    def _enter(_: KeyPressEvent) -> None:
         buffer = desk.buffer
         state = buffer.complete_state
-        if event.key_processor.input_queue and buffer is desk.draft:
-            # More keys in the same breath: a paste from a terminal that does not mark its pastes.
+        if buffer is desk.draft and not enter_sends():
             buffer.newline(copy_margin=False)
         elif state and state.current_completion and not buffer.text.startswith("/"):
             buffer.complete_state = None

@@ -14,7 +14,6 @@ from typing import Any, TextIO
 
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import ThreadedCompleter
-from prompt_toolkit.input import create_input
 from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.styles import Style
 
@@ -36,6 +35,7 @@ from .prompt import InlinePrompt
 from .screen import InlineScreen
 from .stage import Stage
 from .status import status_text
+from .typed import TypedInput
 
 __all__ = ["Program"]
 
@@ -61,15 +61,16 @@ class Program:
         output = terminal_output(out, launch.environ.get("TERM", ""), colour=colour)
         self._completer = PromptCompleter()
         self.desk = Desk(self._draft(launch), Buffer(multiline=False))
+        typed = TypedInput(source)
         self.stage = Stage()
         self.screen = InlineScreen(self.stage, paint, lambda: output.get_size().columns)
         self.prompt = InlinePrompt(self.desk, self.stage, self.screen)
         panels = Panels(self._live, self._aside, self._form, self._status)
         self.frame = Frame(
             output,
-            input=create_input(source),
+            input=typed,
             layout=build_layout(self.desk, panels, lambda: self.screen.paint),
-            key_bindings=build_keys(self.desk, self.screen.show_output),
+            key_bindings=build_keys(self.desk, self.screen.show_output, lambda: typed.enter_sends),
             style=Style([]),
             include_default_pygments_style=False,
         )
