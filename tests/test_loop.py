@@ -408,24 +408,29 @@ def test_secrets_are_taken_out_of_results_and_output() -> None:
 
 
 def test_results_stand_in_call_order_whatever_ends_first() -> None:
-    @tool(effects=(), parallel_safe=True)
-    def sleep(seconds: float) -> str:
-        """Sleep."""
-        time.sleep(seconds)
-        if not seconds:
-            raise ToolFailure("no time")
-        return f"slept {seconds}"
+    go_on = [threading.Event() for _ in range(3)]
+    go_on[0].set()
 
-    calls = [Call("sleep", {"seconds": s}, id=f"c{s}") for s in (0.2, 0.05, 0)]
-    loop = Loop(ScriptedProvider([calls, Say("done")]), [sleep])
-    started = time.monotonic()
-    chunks = run(loop)
-    assert time.monotonic() - started < 2
-    ended = [chunk.call_id for chunk in chunks if isinstance(chunk, ToolCallResultChunk)]
-    assert ended == ["c0", "c0.05", "c0.2"]
+    @tool(effects=(), parallel_safe=True)
+    def wait(turn: int) -> str:
+        """Wait for one's turn."""
+        assert go_on[turn].wait(20)
+        if not turn:
+            raise ToolFailure("no time")
+        return f"turn {turn}"
+
+    calls = [Call("wait", {"turn": turn}, id=f"c{turn}") for turn in (2, 1, 0)]
+    loop = Loop(ScriptedProvider([calls, Say("done")]), [wait])
+    ended: list[str] = []
+    for chunk in loop.run(ASKED, "m"):
+        if isinstance(chunk, ToolCallResultChunk):
+            ended.append(chunk.call_id)
+            for event in go_on[: len(ended) + 1]:
+                event.set()
+    assert ended == ["c0", "c1", "c2"]
     assert [(r.call_id, r.status) for r in results(loop)] == [
-        ("c0.2", "ok"),
-        ("c0.05", "ok"),
+        ("c2", "ok"),
+        ("c1", "ok"),
         ("c0", "error"),
     ]
 
@@ -433,10 +438,13 @@ def test_results_stand_in_call_order_whatever_ends_first() -> None:
 def test_calls_that_are_not_parallel_safe_run_alone_and_in_order() -> None:
     running: list[str] = []
     seen: list[tuple[str, ...]] = []
+    meeting = threading.Barrier(2)
 
     def work(name: str) -> str:
         """Work."""
         running.append(name)
+        if name in "ab":
+            meeting.wait(20)
         time.sleep(0.03)
         seen.append(tuple(running))
         running.remove(name)
@@ -461,6 +469,7 @@ def test_calls_that_are_not_parallel_safe_run_alone_and_in_order() -> None:
 
 def test_no_more_than_the_limit_run_side_by_side() -> None:
     lock, now, most = threading.Lock(), 0, 0
+    meeting = threading.Barrier(3)
 
     @tool(effects=(), parallel_safe=True)
     def work() -> str:
@@ -469,16 +478,17 @@ def test_no_more_than_the_limit_run_side_by_side() -> None:
         with lock:
             now += 1
             most = max(most, now)
+        meeting.wait(20)
         time.sleep(0.02)
         with lock:
             now -= 1
         return ""
 
-    script: list[Reply] = [[Call("work") for _ in range(7)], Say("done")]
+    script: list[Reply] = [[Call("work") for _ in range(6)], Say("done")]
     loop = Loop(ScriptedProvider(script), [work], limits=Limits(parallel=3, repeats=99))
     run(loop)
     assert most == 3
-    assert len(results(loop)) == 7
+    assert [r.status for r in results(loop)] == ["ok"] * 6
 
 
 def test_repeated_and_missing_ids_are_made_unique() -> None:
@@ -506,7 +516,7 @@ def test_output_streams_while_the_tool_runs() -> None:
     def talk(context: ToolContext) -> str:
         """Talk."""
         context.output("first")
-        assert go_on.wait(5)
+        assert go_on.wait(20)
         return "last"
 
     loop = Loop(ScriptedProvider([[Call("talk")], Say("done")]), [talk])
@@ -741,7 +751,7 @@ def cancelled_after(loop: Loop, when: Callable[[Chunk], bool]) -> tuple[list[Chu
 def test_cancel_in_the_stream_keeps_what_was_shown() -> None:
     loop = Loop(ScriptedProvider([[Say("half a", reasoning="r"), Wait()]]))
     chunks, took = cancelled_after(loop, lambda chunk: chunk.type == "message")
-    assert took < 1
+    assert took < 15
     kept = AssistantMessage((Reasoning("r"), Text("half a")), ORIGIN, "interrupted")
     assert chunks[-2:] == [MessageDoneChunk(kept), EndChunk("cancelled", "interrupted")]
     assert loop.messages == (*ASKED, kept)
@@ -754,8 +764,11 @@ def test_cancel_in_the_stream_drops_unfinished_calls() -> None:
 
 
 def test_cancel_before_anything_came_keeps_nothing() -> None:
-    loop = Loop(ScriptedProvider([[Wait(), Say("never")]]))
-    threading.Timer(0.05, loop.cancel).start()
+    def reply(_request: ModelRequest) -> Reply:
+        threading.Timer(0.05, loop.cancel).start()
+        return [Wait(), Say("never")]
+
+    loop = Loop(ScriptedProvider(reply))
     assert run(loop) == [EndChunk("cancelled", "interrupted")]
     assert loop.messages == tuple(ASKED)
 
@@ -763,7 +776,7 @@ def test_cancel_before_anything_came_keeps_nothing() -> None:
 def test_cancel_between_retries_ends_the_wait() -> None:
     provider = ScriptedProvider(itertools.repeat(Fail(RateLimited("wait", retry_after_s=60))))
     chunks, took = cancelled_after(Loop(provider), lambda chunk: chunk.type == "retry")
-    assert took < 1
+    assert took < 15
     assert chunks[-1] == EndChunk("cancelled", "interrupted")
 
 
@@ -780,7 +793,7 @@ def test_cancel_in_a_tool_answers_every_call() -> None:
     chunks, took = cancelled_after(
         loop, lambda c: isinstance(c, ToolCallStartChunk) and c.tool_name == "wait"
     )
-    assert took < 1
+    assert took < 15
     assert chunks[-1] == EndChunk("cancelled", "interrupted")
     assert [(r.call_id, r.status) for r in results(loop)] == [
         ("call_1", "ok"),
@@ -801,7 +814,7 @@ def test_tool_that_ignores_cancel_is_left_behind_and_named() -> None:
     loop = Loop(ScriptedProvider([[Call("stubborn")], Say("go on")]), [stubborn])
     chunks, took = cancelled_after(loop, lambda chunk: chunk.type == "tool_call_start")
     release.set()
-    assert CANCEL_GRACE_S <= took < 1
+    assert CANCEL_GRACE_S <= took < 15
     assert NoticeChunk("stubborn does not stop: it was left running") in chunks
     assert [r.status for r in results(loop)] == ["interrupted"]
     again = list(loop.run([*loop.messages, UserMessage("and now?")], "m"))
@@ -819,7 +832,7 @@ def test_cancel_while_a_call_is_prepared_ends_the_run() -> None:
     loop = Loop(ScriptedProvider([[Call("slow")]]), [slow])
     chunks, took = cancelled_after(loop, lambda chunk: chunk.type == "message_done")
     release.set()
-    assert took < 1
+    assert took < 15
     assert chunks[-1] == EndChunk("cancelled", "interrupted")
     assert [r.status for r in results(loop)] == ["interrupted"]
 
@@ -836,7 +849,7 @@ def test_cancel_in_a_question_ends_the_run() -> None:
         ask=ask,
     )
     chunks, took = cancelled_after(loop, lambda chunk: chunk.type == "tool_call_start")
-    assert took < 1
+    assert took < 15
     assert chunks[-1] == EndChunk("cancelled", "interrupted")
     assert [r.status for r in results(loop)] == ["interrupted"]
 

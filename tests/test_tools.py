@@ -484,24 +484,20 @@ def test_async_tool_is_cancelled_with_its_call() -> None:
 
     @tool
     async def sleepy() -> None:
+        threading.Timer(0.05, cancel.set, ["time limit"]).start()
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(3600)
         except asyncio.CancelledError:
             ended.append("cancelled")
             raise
 
     cancel = Cancel()
-    timer = threading.Timer(0.05, cancel.set, ["time limit"])
-    timer.start()
-    started = time.monotonic()
     with pytest.raises(Cancelled, match="time limit"):
         sleepy.run({}, ToolContext(cancel=cancel))
-    timer.join()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 20
     while not ended and time.monotonic() < deadline:
         time.sleep(0.005)
     assert ended == ["cancelled"]
-    assert time.monotonic() - started < 10
 
 
 def test_async_tool_of_a_cancelled_call_does_not_start() -> None:
