@@ -285,6 +285,22 @@ def test_output_that_was_closed_before_the_start_does_no_harm(hrns: Hrns) -> Non
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a device that is always full")
+def test_answer_does_not_need_a_standard_error_that_takes_anything(hrns: Hrns) -> None:
+    with LoopbackServer(chat_stream("hello")) as server, open("/dev/full", "w") as full:  # noqa: PTH123
+        hrns.use(server.url)
+        done = subprocess.run(
+            [sys.executable, "-m", "hrns", "exec", "--verbose", "--no-stdin", "hi"],
+            cwd=hrns.cwd,
+            env=hrns.environ,
+            stdout=subprocess.PIPE,
+            stderr=full,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stdout) == (0, "hello\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a device that is always full")
 def test_full_disk_is_told(hrns: Hrns) -> None:
     with LoopbackServer(chat_stream("hello")) as server, open("/dev/full", "w") as full:  # noqa: PTH123
         hrns.use(server.url)

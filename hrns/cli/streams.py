@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer as Buffer
 
 __all__ = ["in_utf8", "open_streams", "own_output", "plain", "silence", "steady_streams"]
 
@@ -34,10 +38,46 @@ def open_streams() -> None:
 
 
 def steady_streams() -> None:
-    """Let standard output and error take any text, whatever the locale's encoding is."""
+    """Let standard output and error take any text, whatever the locale's encoding is.
+
+    What standard error does not take (its disk is full, its reader has gone) is dropped: nothing
+    that is said on the side is worth the answer.
+    """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    if (own := sys.__stderr__) is not None and sys.stderr is own:
+        sys.stderr = io.TextIOWrapper(
+            _Spare(own.fileno()), encoding=own.encoding, errors="replace", write_through=True
+        )
+
+
+class _Spare(io.BufferedIOBase):
+    """A descriptor to write to, if it will; unbuffered, so that no signal has a line said twice."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def fileno(self) -> int:
+        """The descriptor."""
+        return self._descriptor
+
+    def isatty(self) -> bool:
+        """Whether a person sees it at once."""
+        return os.isatty(self._descriptor)
+
+    def writable(self) -> bool:
+        """It is for writing only."""
+        return True
+
+    def write(self, data: Buffer, /) -> int:
+        """Write what goes, drop the rest."""
+        view = memoryview(data).cast("B")
+        size = len(view)
+        with suppress(OSError):
+            while view:
+                view = view[os.write(self._descriptor, view) :]
+        return size
 
 
 def in_utf8(stream: TextIO) -> TextIO:
