@@ -28,11 +28,10 @@ from ..messages import (
     UserMessage,
 )
 from .anthropic_reader import AnthropicDecoder
-from .base import HttpRequest, ModelInfo, ModelRequest, ToolSpec
+from .base import HttpRequest, ModelRequest, ToolSpec
 from .codec import JSON_HEADERS, WireCodec, hashed, is_own, post
 from .decoding import CallIds
 from .jsontext import dumps
-from .openai_chat import read_model_list
 from .quirks import NATIVE, SCHEMAS, Lesson, Lessons
 from .schemas import plain_schema
 
@@ -131,14 +130,6 @@ class Anthropic(WireCodec):
     def models_request(self) -> HttpRequest:
         """The request that lists the models."""
         return HttpRequest("GET", "/v1/models?limit=1000", headers=JSON_HEADERS)
-
-    def read_models(self, body: bytes) -> list[ModelInfo]:
-        """The models in the answer to it.
-
-        Raises:
-            BrokenStream: the body is not of the protocol.
-        """
-        return read_model_list(body)
 
     def encode_tools(self, tools: tuple[ToolSpec, ...]) -> bytes:
         """The tools on offer as JSON."""

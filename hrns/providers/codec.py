@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 
 from ..errors import ProviderError
 from ..messages import AssistantMessage, Message, Origin
-from .base import HttpRequest, ModelRequest, ToolSpec
+from .base import HttpRequest, ModelInfo, ModelRequest, ToolSpec
 from .decoding import CallIds, EventDecoder
 from .encoded import EncodedMessages, EncodedTools, KnownIds
 from .faults import response_fault
+from .model_list import read_model_list
 from .quirks import Lessons, Quirks, adapted, quirks_for
 
 __all__ = ["JSON_HEADERS", "WireCodec", "hashed", "is_own", "post"]
@@ -108,6 +109,14 @@ class WireCodec:
     def error(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
         """The error that a response stands for."""
         return response_fault(status, headers, body)
+
+    def read_models(self, body: bytes) -> list[ModelInfo]:
+        """The models in the answer to `models_request()`.
+
+        Raises:
+            BrokenStream: the body is not of the protocol.
+        """
+        return read_model_list(body)
 
     def _forget(self) -> None:
         encode = partial(self.encode_message, model="", endpoint=self.endpoint)

@@ -26,8 +26,8 @@ from .base import HttpRequest, ModelInfo, ModelRequest, ToolSpec
 from .codec import JSON_HEADERS, WireCodec, is_own, post
 from .decoding import CallIds
 from .jsontext import dumps, loads
+from .model_list import read_model_list
 from .ollama_reader import OllamaDecoder
-from .openai_chat import read_model_list
 from .quirks import NATIVE, SCHEMAS, Lessons, Quirks
 from .schemas import plain_schema
 

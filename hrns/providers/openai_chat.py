@@ -13,7 +13,6 @@ from typing import Any, assert_never
 
 from attrs import evolve
 
-from ..errors import BrokenStream
 from ..messages import (
     AssistantMessage,
     Image,
@@ -26,15 +25,15 @@ from ..messages import (
     ToolMessage,
     UserMessage,
 )
-from .base import HttpRequest, ModelInfo, ModelRequest, ToolSpec
+from .base import HttpRequest, ModelRequest, ToolSpec
 from .codec import JSON_HEADERS, WireCodec, hashed, is_own, post
 from .decoding import CallIds
-from .jsontext import dumps, loads
+from .jsontext import dumps
 from .openai_chat_reader import ChatDecoder
 from .quirks import NATIVE, SCHEMAS, Lesson, Lessons, Quirks, quirks_for
 from .schemas import is_strict, plain_schema
 
-__all__ = ["OpenAIChat", "read_model_list"]
+__all__ = ["OpenAIChat"]
 
 _ID_LIMIT = 40
 """The longest id of a call that OpenAI takes."""
@@ -140,14 +139,6 @@ class OpenAIChat(WireCodec):
     def models_request(self) -> HttpRequest:
         """The request that lists the models."""
         return HttpRequest("GET", "/models", headers=JSON_HEADERS)
-
-    def read_models(self, body: bytes) -> list[ModelInfo]:
-        """The models in the answer to it.
-
-        Raises:
-            BrokenStream: the body is not of the protocol.
-        """
-        return read_model_list(body)
 
     def encode_tools(self, tools: tuple[ToolSpec, ...]) -> bytes:
         """The tools on offer as JSON."""
@@ -335,42 +326,3 @@ def _response_format(schema: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if is_strict(schema):
         described["strict"] = True
     return {"type": "json_schema", "json_schema": described}
-
-
-def read_model_list(body: bytes) -> list[ModelInfo]:
-    """The models in a list as OpenAI and most others give it, those without an id left out.
-
-    Raises:
-        BrokenStream: the body is no such list.
-    """
-    try:
-        value = loads(body)
-    except ValueError as error:
-        raise BrokenStream(f"the list of models is not JSON: {error}") from error
-    if isinstance(value, dict):
-        value = value.get("data", value.get("models"))
-    if not isinstance(value, list):
-        raise BrokenStream("the answer is no list of models")
-    return [
-        ModelInfo(str(entry["id"]), _context_window(entry))
-        for entry in value
-        if isinstance(entry, dict) and entry.get("id")
-    ]
-
-
-def _context_window(entry: Mapping[str, Any]) -> int:
-    """The size of a model's context as the many servers tell it, or 0."""
-    meta = entry.get("meta") or {}
-    for holder, name in (
-        (entry, "context_window"),
-        (entry, "context_length"),
-        (entry, "max_model_len"),
-        (entry, "max_context_length"),
-        (entry, "max_input_tokens"),
-        (meta, "n_ctx"),
-        (meta, "n_ctx_train"),
-    ):
-        value = holder.get(name) if isinstance(holder, dict) else None
-        if isinstance(value, int) and value > 0:
-            return value
-    return 0

@@ -28,11 +28,10 @@ from ..messages import (
     ToolResult,
     UserMessage,
 )
-from .base import HttpRequest, ModelInfo, ModelRequest, ToolSpec
+from .base import HttpRequest, ModelRequest, ToolSpec
 from .codec import JSON_HEADERS, WireCodec, hashed, is_own, post
 from .decoding import CallIds
 from .jsontext import dumps
-from .openai_chat import read_model_list
 from .openai_responses_reader import ResponsesDecoder
 from .quirks import NATIVE, SCHEMAS, Lesson, Lessons, Quirks
 from .schemas import is_strict, plain_schema
@@ -124,14 +123,6 @@ class OpenAIResponses(WireCodec):
     def models_request(self) -> HttpRequest:
         """The request that lists the models."""
         return HttpRequest("GET", "/models", headers=JSON_HEADERS)
-
-    def read_models(self, body: bytes) -> list[ModelInfo]:
-        """The models in the answer to it.
-
-        Raises:
-            BrokenStream: the body is not of the protocol.
-        """
-        return read_model_list(body)
 
     def encode_tools(self, tools: tuple[ToolSpec, ...]) -> bytes:
         """The tools on offer as JSON."""
