@@ -65,6 +65,26 @@ def test_long_open_fence_and_what_follows_it_are_two_blocks() -> None:
     assert cut(f"{code}\nDone.\n", 7) == [f"{code}\n", "Done.\n"]
 
 
+def finished(*pieces: str) -> list[list[str]]:
+    """What is finished with each of the pieces."""
+    splitter, steps = BlockSplitter(), []
+    for piece in pieces:
+        splitter.feed(piece)
+        steps.append(splitter.finished())
+        for block in steps[-1]:
+            splitter.drop(len(block))
+    return steps
+
+
+def test_paragraph_is_finished_when_the_next_ends_however_their_lines_come() -> None:
+    assert finished("one", "\n\n", "two", "\n\n", "three") == [[], [], [], ["one\n\n"], []]
+
+
+def test_long_fence_is_finished_with_the_line_that_follows_it() -> None:
+    code = "```\n" + "x = 1\n" * 3000
+    assert finished(code, "```\n", "\n", "Done", ".\n") == [[], [], [], [], [f"{code}```\n\n"]]
+
+
 def test_files_are_found_by_their_letters_the_likeliest_first() -> None:
     names = ["src/mode.py", "src/other/deep_model.py", "docs/memo dell.txt", "model.py"]
     assert fuzzy(names, "model") == [

@@ -26,7 +26,9 @@ class BlockSplitter:
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._size = 0
+        self._new: list[str] = []
         self._fresh_line = False
+        self._open_line = ""
         self._fence = ""
         self._look_at = 0
 
@@ -38,6 +40,7 @@ class BlockSplitter:
     def feed(self, text: str) -> None:
         """Add a piece."""
         self._pieces.append(text)
+        self._new.append(text)
         self._size += len(text)
         self._fresh_line = self._fresh_line or "\n" in text
 
@@ -45,19 +48,25 @@ class BlockSplitter:
         """The blocks that are closed now, which stay until `drop`; each with its line breaks."""
         if not self._fresh_line or self._size < self._look_at:
             return []
-        self._fresh_line = False
-        rest = self.rest
-        if self._fence and not _closes(rest, self._fence):
+        lines = self._completed_lines()
+        if self._fence and not _closes(f"\n{lines}", self._fence):
             return []
-        whole = rest[: rest.rfind("\n") + 1]
-        if not whole[whole.rfind("\n", 0, -1) + 1 :].strip():
+        if lines.isspace():
             return []  # a blank line begins no block, so none is closed for sure
-        blocks = split_blocks(whole)
+        rest = self.rest
+        blocks = split_blocks(rest[: rest.rfind("\n") + 1])
         self._fence = _open_fence(blocks[-1]) if blocks else ""
         self._look_at = 0
-        if len(blocks) < 2 and self._size > _SMALL:
+        if len(blocks) == 1 and self._size > _SMALL and not _FENCE.match(blocks[0]):
             self._look_at = int(self._size * _GROWTH)
         return blocks[:-1]
+
+    def _completed_lines(self) -> str:
+        """The lines that were completed since they were asked for last."""
+        lines, newline, self._open_line = "".join([self._open_line, *self._new]).rpartition("\n")
+        self._new.clear()
+        self._fresh_line = False
+        return lines + newline
 
     def drop(self, length: int) -> None:
         """Forget so many characters at the beginning."""

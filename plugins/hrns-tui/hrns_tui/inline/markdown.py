@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
+from threading import get_ident
 
 from markdown_it import MarkdownIt
 from rich.color import ColorSystem
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import Heading, Markdown
+from rich.markdown import CodeBlock, Heading, Markdown
 from rich.segment import Segment
 from rich.style import Style
 from rich.theme import Theme as RichTheme
@@ -16,6 +17,7 @@ from rich.theme import Theme as RichTheme
 from hrns.cli.printing import plain
 
 from ..paint import Paint, Theme
+from .code import coloured_lines
 
 __all__ = ["render_markdown"]
 
@@ -41,8 +43,27 @@ class _LeftHeading(Heading):
         yield self.text
 
 
+class _Code(CodeBlock):
+    """Code below and above a blank line, one column from the left."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = options.max_width - 2
+        yield Segment.line()
+        for line in coloured_lines(self.text.plain, self.lexer_name, self.theme):
+            for row in [line.segments] if line.width <= width else line.wrapped(console, width):
+                yield Segment(" ")
+                yield from row
+                yield Segment.line()
+        yield Segment.line()
+
+
 class _Markdown(Markdown):
-    elements = {**Markdown.elements, "heading_open": _LeftHeading}  # noqa: RUF012 - as in rich
+    elements = {  # noqa: RUF012 - as in rich
+        **Markdown.elements,
+        "heading_open": _LeftHeading,
+        "fence": _Code,
+        "code_block": _Code,
+    }
 
     def __init__(self, source: str, code_theme: str) -> None:
         # Not rich's own: that makes a parser for each, which takes longer than a short block.
@@ -67,12 +88,13 @@ def _parser() -> MarkdownIt:
 
 
 def _lines(markdown: Markdown, width: int, paint: Paint) -> list[list[Segment]]:
-    console = _console(paint.theme)
+    console = _console(paint.theme, get_ident())
     return console.render_lines(markdown, console.options.update(width=width), pad=False)
 
 
-@cache
-def _console(theme: Theme) -> Console:
+@lru_cache(maxsize=4)
+def _console(theme: Theme, _thread: int) -> Console:
+    """One for each thread: a console has a lock, and the prompt must not wait for the worker."""
     accent = _ACCENTS[theme]
     styles = {
         "markdown.code": accent,
@@ -85,7 +107,12 @@ def _console(theme: Theme) -> Console:
         "markdown.link_url": f"underline {accent}",
     }
     return Console(
-        force_terminal=True, color_system="standard", legacy_windows=False, theme=RichTheme(styles)
+        force_terminal=True,
+        color_system="standard",
+        legacy_windows=False,
+        theme=RichTheme(styles),
+        width=80,  # or it asks the terminal, each time; what is used is given for each text
+        height=25,
     )
 
 
