@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,10 +23,36 @@ pytest_plugins = ["hrns_tools_fs.testing"]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="these are lines for a POSIX shell")
 
 
-def elapsed(work: Callable[[], object]) -> float:
+@contextmanager
+def soon() -> Iterator[None]:
+    """Inside the block something ends that would otherwise take 40 seconds or longer."""
     started = time.monotonic()
-    work()
-    return time.monotonic() - started
+    yield
+    assert time.monotonic() - started < 20
+
+
+@contextmanager
+def watching(tools: Toolbox, text: str, act: Callable[[], object]) -> Iterator[None]:
+    """Do it inside the block, when the output that people see has the text."""
+
+    def watch() -> None:
+        while text not in "".join(tools.shown):
+            time.sleep(0.01)
+        act()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    yield
+    watcher.join(20)
+    assert not watcher.is_alive()
+
+
+def comes(happened: Callable[[], object]) -> bool:
+    """Whether it is so, or soon will be."""
+    deadline = time.monotonic() + 20
+    while not (is_so := happened()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return bool(is_so)
 
 
 def processes(mark: str) -> list[int]:
@@ -120,7 +147,8 @@ def test_a_command_that_cannot_be_started_is_told(tools: Toolbox) -> None:
 
 @pytest.mark.parametrize("command", ["cat", "python3", "read x", "cat </dev/tty", "git log -p"])
 def test_nothing_waits_for_input_or_a_pager(tools: Toolbox, command: str) -> None:
-    assert elapsed(lambda: tools("run_command", command=command, timeout=20)) < 5
+    with soon():
+        tools("run_command", command=command, timeout=40)
 
 
 def test_a_command_has_no_terminal_and_a_quiet_environment(tools: Toolbox) -> None:
@@ -136,32 +164,29 @@ def test_a_command_has_no_terminal_and_a_quiet_environment(tools: Toolbox) -> No
 def test_what_stays_in_the_background_does_not_hold_the_tool(
     tools: Toolbox, mark: str, command: str
 ) -> None:
-    started = time.monotonic()
-    result = tools.result("run_command", command=command.format(mark))
-    assert time.monotonic() - started < 2
+    with soon():
+        result = tools.result("run_command", command=command.format(mark))
     assert (result.status, result.text.split("\n")[0]) == ("ok", "done")
     assert "something that the command started still runs; it writes to /" in result.text
     assert len(processes(mark)) == 1
 
 
 def test_what_stays_in_the_background_can_go_on_writing(tools: Toolbox, logs: Path) -> None:
-    command = "(sleep 0.8; echo late; echo later; echo end > finished) & echo now"
+    command = "(while [ ! -e go ]; do sleep 0.05; done; echo late; echo later) & echo now"
     assert tools("run_command", command=command).startswith("now\n")
-    finished = tools.session.cwd / "finished"
-    while not finished.exists():
-        time.sleep(0.02)
-    time.sleep(0.1)
+    tools.file("go", "")
     (log,) = logs.iterdir()
+    comes(lambda: log.read_text().endswith("later\n"))
     assert log.read_text() == "now\nlate\nlater\n"
 
 
 def test_the_time_limit_ends_the_command_and_gives_what_it_printed(tools: Toolbox) -> None:
-    started = time.monotonic()
-    result = tools.result("run_command", command="echo begun; sleep 60; echo never", timeout=0.3)
-    assert time.monotonic() - started < 2
+    with soon():
+        command = "echo begun; sleep 60; echo never"
+        result = tools.result("run_command", command=command, timeout=1.5)
     assert result.status == "error"
     assert result.text == (
-        "ERROR: timed out after 0.3 s; the command and what it started were ended; "
+        "ERROR: timed out after 1.5 s; the command and what it started were ended; "
         "output so far:\nbegun\n"
     )
     assert json.loads(result.structured or "")["exit_status"] is None
@@ -169,25 +194,22 @@ def test_the_time_limit_ends_the_command_and_gives_what_it_printed(tools: Toolbo
 
 def test_a_command_that_is_asked_to_end_is_asked_once(tools: Toolbox) -> None:
     command = "trap 'echo asked' TERM; while :; do sleep 0.05; done"
-    assert tools("run_command", command=command, timeout=0.5).count("asked") == 1
+    assert tools("run_command", command=command, timeout=2).count("asked") == 1
 
 
 def test_an_interrupted_command_ends_at_once(tools: Toolbox, mark: str) -> None:
-    threading.Timer(0.3, tools.session.cancel.set).start()
-    started = time.monotonic()
-    result = tools.result("run_command", command=f"echo begun; sleep {mark}")
-    assert time.monotonic() - started < 1.3
+    with soon(), watching(tools, "begun", tools.session.cancel.set):
+        result = tools.result("run_command", command=f"echo begun; sleep {mark}")
     assert result.status == "interrupted"
-    assert re.match(r"ERROR: interrupted after 0\.\d s; output so far:\nbegun", result.text)
-    assert processes(mark) == []
+    assert re.match(r"ERROR: interrupted after \d+\.\d s; output so far:\nbegun", result.text)
+    assert comes(lambda: processes(mark) == [])
 
 
 def test_children_that_ignore_sigterm_are_ended_with_the_command(tools: Toolbox, mark: str) -> None:
     command = f"trap '' TERM; for i in $(seq 50); do sh -c 'sleep {mark}; :' & done; wait"
-    started = time.monotonic()
-    assert "timed out after 1 s" in tools("run_command", command=command, timeout=1)
-    assert time.monotonic() - started < 4
-    assert processes(mark) == []
+    with soon():
+        assert "timed out after 1 s" in tools("run_command", command=command, timeout=1)
+    assert comes(lambda: processes(mark) == [])
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs the /proc of Linux")
@@ -204,8 +226,9 @@ def test_daemons_that_left_the_group_are_ended_with_the_command(tools: Toolbox, 
     )
     tools.file("daemon.py", daemon)
     line = f"{sys.executable} daemon.py; while [ ! -e ready ]; do sleep 0.01; done"
-    assert "begun" in tools("run_command", command=f"{line}; echo begun; sleep 60", timeout=2)
-    assert processes(f"sleep\0{mark}") == []
+    with watching(tools, "begun", tools.session.cancel.set):
+        assert "begun" in tools("run_command", command=f"{line}; echo begun; sleep 60")
+    assert comes(lambda: processes(f"sleep\0{mark}") == [])
 
 
 def test_commands_within_commands_are_ended_with_them(tools: Toolbox, mark: str) -> None:
@@ -218,25 +241,15 @@ def test_commands_within_commands_are_ended_with_them(tools: Toolbox, mark: str)
     )
     tools.file("inner.py", program)
     line = f"{sys.executable} inner.py & while [ ! -e begun ]; do sleep 0.01; done; kill -9 $!"
-    assert "timed out" in tools("run_command", command=f"{line}; sleep 60", timeout=4)
-    assert processes(mark) == []
+    with watching(tools, "killed", tools.session.cancel.set):
+        tools("run_command", command=f"{line}; echo killed; sleep 60")
+    assert comes(lambda: processes(mark) == [])
 
 
 def test_output_is_seen_while_the_command_runs(tools: Toolbox) -> None:
-    seen_at: list[float] = []
-    tools.shown.append("")
-    started = time.monotonic()
-
-    def watch() -> None:
-        while "one" not in "".join(tools.shown):
-            time.sleep(0.01)
-        seen_at.append(time.monotonic() - started)
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    assert tools("run_command", command="echo one; sleep 0.8; echo two") == "one\ntwo\n"
-    watcher.join()
-    assert seen_at[0] < 0.5
+    command = "echo one; while [ ! -e seen ]; do sleep 0.02; done; echo two"
+    with watching(tools, "one", lambda: tools.file("seen", "")):
+        assert tools("run_command", command=command, timeout=20) == "one\ntwo\n"
     assert "".join(tools.shown) == "one\ntwo\n"
 
 
@@ -263,9 +276,8 @@ def test_of_long_output_both_ends_are_shown_and_a_log_has_all(tools: Toolbox, lo
 
 def test_output_without_end_stays_within_bounds(tools: Toolbox, logs: Path) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = time.monotonic()
-    text = tools("run_command", command="yes", timeout=1)
-    assert time.monotonic() - started < 4
+    with soon():
+        text = tools("run_command", command="yes", timeout=1)
     assert text.startswith("ERROR: timed out after 1 s;")
     assert (len(text) < 40_000, len(tools.shown) < 60) == (True, True)
     assert sum(len(shown) for shown in tools.shown) < 1_000_000
@@ -275,9 +287,8 @@ def test_output_without_end_stays_within_bounds(tools: Toolbox, logs: Path) -> N
 
 def test_a_great_deal_of_output_is_kept_up_with(tools: Toolbox) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    command = "head -c 200M /dev/zero | tr '\\0' a; echo; echo end"
-    took = elapsed(lambda: tools("run_command", command=command))
-    assert took < 20
+    command = "head -c 100M /dev/zero | tr '\\0' a; echo; echo end"
+    assert "\nend\n" in tools("run_command", command=command)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60_000
 
 

@@ -170,7 +170,7 @@ def test_output_is_live_and_an_interrupted_command_leaves_nothing(
         chunks.append(chunk)
         if isinstance(chunk, ToolOutputChunk):
             threading.Timer(0.1, loop.cancel).start()
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 20
     ((status, text),) = results(chunks)
     assert (status, text.endswith("output so far:\nbegun\n")) == ("interrupted", True)
 
