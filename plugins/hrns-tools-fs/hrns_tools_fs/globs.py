@@ -7,7 +7,9 @@ name that begins with a dot is matched only by a pattern that begins with one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice, pairwise
+from warnings import catch_warnings, simplefilter
 
 from attrs import define, field, frozen
 
@@ -20,7 +22,12 @@ NOWHERE = State()
 """No part fits what is below."""
 
 _MAGIC = re.compile(r"[*?\[{]")
-_CLASS = re.compile(r"\[([!^]?)(\]?[^\]]*)\]")
+_CLASS = r"\[(?P<negated>[!^]?)(?P<members>\][^\]]*|[^\]]+)\]"
+_PIECE = re.compile(rf"(?P<star>\*+)|(?P<any>\?)|{_CLASS}|.", re.DOTALL)
+_SIGN = re.compile(rf"{_CLASS}|[{{}},]", re.DOTALL)
+_SLASH_IN_BRACES = re.compile(r"\{[^{}]*/[^{}]*\}")
+_MOST_CHOICES = 200
+_LONGEST = 1000
 
 
 @frozen
@@ -61,6 +68,8 @@ class Glob:
         parts = [part for part in pattern.replace("\\", "/").split("/") if part not in ("", ".")]
         if not parts or ".." in parts:
             raise ValueError("the pattern is empty" if not parts else "a pattern has no '..'")
+        if _SLASH_IN_BRACES.search(pattern):
+            raise ValueError("braces hold no slash: ask for one of the choices at a time")
         if parts[-1] == "**":
             parts.append("*")
         plain = 0
@@ -131,35 +140,74 @@ class Glob:
 
 
 def _compiled(part: str) -> re.Pattern[str]:
+    if len(part) > _LONGEST:
+        raise ValueError(f"no name is so long: {part[:40]!r}...")
+    choices = list(islice(_alternatives(part, 0), _MOST_CHOICES + 1))
+    if len(choices) > _MOST_CHOICES:
+        raise ValueError(f"the braces of {part!r} stand for more than {_MOST_CHOICES} patterns")
     try:
-        return re.compile(_translated(part), re.DOTALL)
+        with catch_warnings():
+            simplefilter("ignore", FutureWarning)  # of `[--0]`, which is to mean the same later
+            return re.compile("|".join(map(_translated, choices)), re.DOTALL)
     except re.error as error:
         raise ValueError(f"{part!r} is no pattern: {error}") from error
 
 
+def _alternatives(part: str, at: int) -> Iterator[str]:
+    """What a part stands for, each without the braces that begin from `at` on."""
+    while (start := _next_brace(part, at)) >= 0:
+        cuts = _cuts(part, start)
+        if cuts:
+            for first, last in pairwise([start, *cuts]):
+                choice = part[:start] + part[first + 1 : last] + part[cuts[-1] + 1 :]
+                yield from _alternatives(choice, start)
+            return
+        at = start + 1
+    yield part
+
+
+def _next_brace(part: str, at: int) -> int:
+    """Where the next `{` stands that is in no brackets, or -1."""
+    return next((each.start() for each in _SIGN.finditer(part, at) if each[0] == "{"), -1)
+
+
+def _cuts(part: str, start: int) -> list[int]:
+    """Where the commas of a brace stand, and its end; nothing if it has none."""
+    depth, cuts = 0, []
+    for sign in _SIGN.finditer(part, start):
+        depth += {"{": 1, "}": -1}.get(sign[0], 0)
+        if depth == 0:
+            return [*cuts, sign.start()]
+        if depth == 1 and sign[0] == ",":
+            cuts.append(sign.start())
+    return []
+
+
 def _translated(part: str) -> str:
-    """The part as a regular expression; a bracket or brace that is not closed is itself."""
-    pieces: list[str] = []
-    at = 0
-    while at < len(part):
-        piece, at = _next_piece(part, at)
-        pieces.append(piece)
-    return "".join(pieces)
+    """The part as a regular expression; a bracket that is not closed is itself.
+
+    What lies between two stars is taken where it stands first, for good: any later place would
+    leave less for what follows. So no name takes long.
+    """
+    chunks = [""]
+    for token in _PIECE.finditer(part):
+        if token["star"]:
+            chunks.append("")
+        else:
+            chunks[-1] += _one_character(token)
+    first, *middle = chunks
+    if not middle:
+        return first
+    last = middle.pop()
+    return first + "".join(f"(?>[^/]*?{chunk})" for chunk in middle) + f"[^/]*{last}"
 
 
-def _next_piece(part: str, at: int) -> tuple[str, int]:
-    character = part[at]
-    if character == "*":
-        return "[^/]*", at + 1
-    if character == "?":
-        return "[^/]", at + 1
-    if character == "[" and (found := _CLASS.match(part, at)):
-        negated, members = found.groups()
-        return f"[{'^' if negated else ''}{_escaped_members(members)}]", found.end()
-    if character == "{" and (end := part.find("}", at)) > 0:
-        choices = part[at + 1 : end].split(",")
-        return f"(?:{'|'.join(_translated(choice) for choice in choices)})", end + 1
-    return re.escape(character), at + 1
+def _one_character(token: re.Match[str]) -> str:
+    if token["any"]:
+        return "[^/]"
+    if token["members"]:
+        return f"[{'^' if token['negated'] else ''}{_escaped_members(token['members'])}]"
+    return re.escape(token[0])
 
 
 def _escaped_members(members: str) -> str:

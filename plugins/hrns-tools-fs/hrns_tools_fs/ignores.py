@@ -18,6 +18,10 @@ __all__ = ["Ignores", "is_top"]
 
 _FILE_BYTES = 1024 * 1024
 _SPECIAL = frozenset({".git", ".gitignore"})
+_MOST_STARS = 4
+"""In one name: with each star the comparison of a long name takes some hundred times as long."""
+_MOST_DEEP = 3
+"""Times that `**` may stand in a rule."""
 
 
 @frozen
@@ -98,10 +102,21 @@ def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
     """The rules; as git does it, a line that is none is passed over."""
     from pathspec import GitIgnoreSpec
 
+    lines = [line for line in lines if not _is_costly(line)]
     try:
         return GitIgnoreSpec.from_lines(lines)
     except (ValueError, re.error):
         return GitIgnoreSpec.from_lines(line for line in lines if _is_rule(line))
+
+
+def _is_costly(line: str) -> bool:
+    """Whether a rule may take for ever to be compared with some path.
+
+    Whoever wrote the repository also chose the names in it, and nothing can stop a comparison.
+    """
+    names = line.split("/")
+    stars = max(len(re.findall(r"\*+", name)) for name in names)
+    return stars > _MOST_STARS or names.count("**") > _MOST_DEEP
 
 
 def _is_rule(line: str) -> bool:

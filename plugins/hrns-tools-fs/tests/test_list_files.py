@@ -164,3 +164,12 @@ def test_a_listing_stops_when_it_is_interrupted(tools: Toolbox) -> None:
     tools.session.cancel.set()
     with pytest.raises(Cancelled):
         tools("list_files", dir=".", globPattern="**/*.py")
+
+
+@pytest.mark.parametrize("rule", ["*a" * 40 + "*b", "a/**/" * 30 + "b"])
+def test_rule_that_would_take_for_ever_is_passed_over(tools: Toolbox, rule: str) -> None:
+    tools.file(".gitignore", f"{rule}\n*.log\n*-*-*-*.tmp\n")
+    deep = "/".join(["a"] * 40)
+    for name in ("a" * 200, "x.log", "a-b-c-d.tmp", f"{deep}/c"):
+        tools.file(name, "")
+    assert listed(tools, "**/*") == [f"{deep}/c", "a" * 200]
