@@ -249,7 +249,7 @@ class Terminal:
             ["-m", "hrns", "connect", *arguments],
             cwd=str(hrns.cwd),
             env={**hrns.environ, "TERM": "xterm"},
-            timeout=20,
+            timeout=50,
             encoding="utf-8",
             dimensions=(40, 120),
         )
@@ -263,6 +263,7 @@ class Terminal:
     def end(self) -> tuple[int, str]:
         """The status, and what was shown since the last prompt."""
         self.child.expect(pexpect.EOF)
+        self.child.wait()
         self.child.close()
         return self.child.exitstatus, self.child.before
 

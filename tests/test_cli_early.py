@@ -29,7 +29,7 @@ def interrupted(before: str) -> tuple[int, str, str]:
         """
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=50, check=False
     )
     return done.returncode, done.stdout, done.stderr
 
@@ -52,6 +52,6 @@ def test_interrupt_that_is_ignored_or_handled_stays_so() -> None:
 def test_version_that_nobody_can_read_is_no_traceback(redirected: str) -> None:
     command = f"'{sys.executable}' -m hrns --version {redirected}"
     done = subprocess.run(
-        ["/bin/sh", "-c", command], capture_output=True, text=True, timeout=30, check=False
+        ["/bin/sh", "-c", command], capture_output=True, text=True, timeout=50, check=False
     )
     assert (done.returncode, done.stderr) == (1, "")

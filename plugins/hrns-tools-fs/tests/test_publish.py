@@ -28,7 +28,7 @@ from hrns_tools_fs.host import LocalHost
 host, path, seen = LocalHost(), Path(sys.argv[1]), set()
 if sys.argv[2] == "hidden":
     del os.O_TMPFILE  # as on a system that has no nameless files
-for _ in range(150):
+for _ in range(60):
     reading, writing = os.pipe()
     writer = os.fork()
     if writer == 0:
