@@ -24,6 +24,7 @@ from .context import Mode, SessionContext
 from .errors import SessionError, UsageError, in_words
 from .gathering import gather_agents, gather_callables, gather_policies, gather_tools, rules_of
 from .journal import (
+    Entry,
     Journal,
     Record,
     Story,
@@ -381,6 +382,15 @@ class Session:
     def path(self) -> Path | None:
         """The session's file, once something is written in it."""
         return self._recorder.journal.path if self._recorder.journal else None
+
+    def branch(self) -> list[Entry]:
+        """The entries of the session's file that the conversation is made of.
+
+        Raises:
+            SessionError: the file cannot be read any more.
+        """
+        journal = self._recorder.journal
+        return read_journal(journal.path).branch(journal.leaf) if journal else []
 
     def rewind(self, leaf: str) -> None:
         """Go on behind an earlier entry of the session's file: a fork.

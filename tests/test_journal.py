@@ -392,6 +392,7 @@ def test_gone_back_session_forks(tmp_path: Path) -> None:
     leaf = read_journal(session.path).entries[-1].id
     list(session.send("two"))
     session.rewind(leaf)
+    assert session.branch()[-1].id == leaf  # the file still ends in what was left
     assert [m.text for m in session.messages[1:]] == ["one", "a"]  # type: ignore[union-attr]
     list(session.send("three"))
     told = tell(read_journal(session.path).branch()).messages

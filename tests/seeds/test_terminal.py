@@ -13,6 +13,7 @@ import hrns_tools_fs
 import hrns_tui
 import pytest
 from hrns_tui.boot import boot
+from hrns_tui.dialogue import Listing
 from hrns_tui.dispatch import run_command
 
 from hrns import Answer, Question, Session, SystemMessage
@@ -52,6 +53,9 @@ class Person:
     def pick(self, title: str, options: Sequence[tuple[str, str]]) -> str | None:
         self.said.append(f"{title} {[name for name, _ in options]}")
         return self._answer(title)
+
+    def pick_from(self, title: str, lists: Sequence[Listing]) -> str | None:
+        return self.pick(title, [each for some in lists for each in some.options()])
 
     def _answer(self, question: str) -> str | None:
         return next((self.answers[about] for about in self.answers if about in question), None)

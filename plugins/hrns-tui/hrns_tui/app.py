@@ -23,7 +23,7 @@ from hrns.session import Launch, Session
 
 from .banner import KEYS, banner, headline
 from .boot import boot, resumed
-from .dialogue import Dialogue, Prompt, PromptDialogue, View
+from .dialogue import Listing, Prompt, PromptDialogue, TerminalDialogue, View
 from .dispatch import run_command
 from .images import message_of
 from .lines import LinePrompt
@@ -80,7 +80,9 @@ def _run_lines(launch: Launch) -> int:
     return _converse(launch, screen, prompt, PromptDialogue(screen, prompt), ask)
 
 
-def _converse(launch: Launch, screen: View, prompt: Prompt, dialogue: Dialogue, ask: Ask) -> int:
+def _converse(
+    launch: Launch, screen: View, prompt: Prompt, dialogue: TerminalDialogue, ask: Ask
+) -> int:
     """Open a session, and hold it until the person leaves; returns the exit status."""
     session = boot(launch, dialogue, ask)
     if session is None:
@@ -123,7 +125,7 @@ class App:
         *,
         screen: View,
         prompt: Prompt,
-        dialogue: Dialogue,
+        dialogue: TerminalDialogue,
         ask: Ask,
     ) -> None:
         self.session = session
@@ -147,6 +149,10 @@ class App:
         """Let the person choose."""
         return self._dialogue.pick(title, options)
 
+    def pick_from(self, title: str, lists: Sequence[Listing]) -> str | None:
+        """Let the person choose an option of one of the lists."""
+        return self._dialogue.pick_from(title, lists)
+
     def send(self, text: str) -> None:
         """Send a message to the model when the command is done."""
         self._to_send.append(text)
@@ -157,7 +163,16 @@ class App:
 
     def resume(self, record: Record) -> None:
         """Go on with another session; this one is closed."""
-        opened = resumed(evolve(self._launch, provider="", model=""), record, self._ask)
+        session = self.session
+        launch = evolve(
+            self._launch,
+            config=session.config,
+            provider="",
+            model="",
+            agent="",
+            mode=session.context.mode,
+        )
+        opened = resumed(launch, record, self._ask)
         self.session.close()
         self.session = opened
         self.say(banner(opened))
@@ -178,6 +193,10 @@ class App:
     def edit(self) -> None:
         """Open the next message in an editor."""
         self.prompt.edit()
+
+    def refill(self, text: str) -> None:
+        """Put a message back into the prompt."""
+        self.prompt.refill(text)
 
     def _recall(self) -> None:
         """Show the end of a conversation that is gone on with."""

@@ -17,25 +17,26 @@ from hrns.config import (
     choose_provider,
     edit_config,
     find_provider,
+    home_directory,
     known_providers,
     set_current_agent,
     set_current_provider,
 )
 from hrns.errors import ConfigError
-from hrns.journal import Record, read_journal, sessions_root, tell
+from hrns.journal import Record, find_session, read_journal, sessions_root, tell
 from hrns.loop import Limits
 from hrns.permissions import Ask
 from hrns.session import Launch, Session, choose_for_resume, open_session
 
-from .dialogue import Dialogue
+from .dialogue import Dialogue, TerminalDialogue
 from .models import missing_model
 from .onboarding import connect
-from .recalling import project_sessions, session_options
+from .recalling import WHICH_SESSION, session_lists
 
 __all__ = ["boot", "boot_unattended", "resumed"]
 
 
-def boot(launch: Launch, dialogue: Dialogue, ask: Ask) -> Session | None:
+def boot(launch: Launch, dialogue: TerminalDialogue, ask: Ask) -> Session | None:
     """A session with someone at the terminal; None if they would rather not begin one.
 
     Without any provider one is connected; one that is gone is replaced by choice; an agent that
@@ -75,15 +76,15 @@ def boot_unattended(launch: Launch) -> Session:
     return _start(launch, entry, None)
 
 
-def _picked(launch: Launch, dialogue: Dialogue) -> Record | None:
+def _picked(launch: Launch, dialogue: TerminalDialogue) -> Record | None:
     """The session that the person picks; None if there is none, or none is wanted."""
-    infos = project_sessions(sessions_root(launch.environ, Path.home()), launch.cwd)
-    if not infos:
-        dialogue.say("No session was held in this directory yet: this is a new one.")
+    root = sessions_root(launch.environ, home_directory(launch.environ))
+    lists = session_lists(root, launch.cwd)
+    if not lists:
+        dialogue.say("No session was held yet: this is a new one.")
         return None
-    options = session_options(infos)
-    chosen = dialogue.pick("Which session is to be gone on with?", options)
-    return next((read_journal(info.path) for info in infos if info.id == chosen), None)
+    chosen = dialogue.pick_from(WHICH_SESSION, lists)
+    return read_journal(find_session(root, chosen).path) if chosen else None
 
 
 def resumed(launch: Launch, record: Record, ask: Ask | None) -> Session:
@@ -94,6 +95,8 @@ def resumed(launch: Launch, record: Record, ask: Ask | None) -> Session:
     session = _start(evolve(launch, resume=record), entry, ask)
     if notice:
         session.notice(notice)
+    if record.cwd and Path(record.cwd) != launch.cwd:
+        session.notice(f"This session was held in {record.cwd}; it goes on in {launch.cwd}.")
     return session
 
 
@@ -111,6 +114,7 @@ def _start(launch: Launch, entry: ProviderConfig, ask: Ask | None) -> Session:
         cwd=launch.cwd,
         environ=launch.environ,
         agent=launch.agent,
+        model=launch.model,
         mode=launch.mode,
         ask=ask,
         limits=Limits(config.limits.turns, config.limits.seconds, config.limits.tokens),

@@ -18,23 +18,27 @@ from hrns.config import (
     set_current_provider,
     set_model,
 )
-from hrns.errors import ConfigError
+from hrns.connecting import within
+from hrns.errors import ConfigError, HrnsError
+from hrns.nearest import nearest
+from hrns.providers.base import ModelInfo
 from hrns.records import CommandHost, SlashCommand
 from hrns.session import Session
 
-from .banner import KEYS, banner
-from .informing import INFORMING
+from .banner import KEY_ROWS, banner
+from .hosting import TerminalHost
+from .informing import INFORMING, MODES
+from .listed import list_models, listed_models
 from .models import missing_model
 from .onboarding import connect
 from .recalling import RECALLING
 from .tables import marked, table
 from .terminal_commands import TERMINAL_COMMANDS
-from .windows import CONTEXT_WINDOWS
 
-__all__ = ["COMMANDS"]
+__all__ = ["COMMANDS", "choices"]
 
-_LISTED = "hrns_tui.models"
-"""Where the names of the models that were listed last are kept, for completion."""
+_LISTING_S = 5.0
+"""How long it is waited for a list that only a notice depends on."""
 
 
 def _help(host: CommandHost, _argument: str) -> None:
@@ -42,7 +46,9 @@ def _help(host: CommandHost, _argument: str) -> None:
         (f"/{command.name} {command.usage}".rstrip(), command.help)
         for command in host.session.commands
     ]
-    host.say(f"{table(rows)}\n\n{KEYS}")
+    host.say(table(rows))
+    if isinstance(host, TerminalHost):
+        host.say(f"\n{table(KEY_ROWS)}")
 
 
 def _new(host: CommandHost, _argument: str) -> None:
@@ -52,17 +58,14 @@ def _new(host: CommandHost, _argument: str) -> None:
 
 def _models(host: CommandHost, _argument: str) -> None:
     session = host.session
-    models = session.models()
-    session.context.state[_LISTED] = tuple(model.id for model in models)
-    session.context.state[CONTEXT_WINDOWS] = {each.id: each.context_window for each in models}
     rows = [
-        (
-            marked(model.id, session.model),
-            f"{model.context_window} tokens" if model.context_window else "",
-        )
-        for model in models
+        (marked(model.id, session.model), _told_window(model)) for model in list_models(session)
     ]
     host.say(table(rows) or f"Provider {session.entry.name} lists no models.")
+
+
+def _told_window(model: ModelInfo) -> str:
+    return f"{model.context_window} tokens" if model.context_window else ""
 
 
 def _model(host: CommandHost, name: str) -> None:
@@ -73,6 +76,24 @@ def _model(host: CommandHost, name: str) -> None:
         host.say(f"The model is {name}, for this session: {provider} has no entry to save it in.")
     elif _saved(host, set_model(provider, name), lambda: session.use_model(before)):
         host.say(f"The model is {name}, and the default of provider {provider}.")
+    else:
+        return
+    if doubt := _doubt(session, name):
+        host.say(doubt)
+
+
+def _doubt(session: Session, name: str) -> str:
+    """What to say of a model that the provider does not list; "" if it does, or lists none."""
+    try:
+        models = listed_models(session) or within(_LISTING_S, lambda: list_models(session))
+    except HrnsError:  # it may well answer without a list
+        return ""
+    names = [model.id for model in models]
+    if not names or name in names:
+        return ""
+    near = nearest(name, names, 3)
+    hint = f"; nearest: {', '.join(near)}" if near else "; /models shows it"
+    return f"It is not in the list of {session.entry.name}{hint}."
 
 
 def _providers(host: CommandHost, _argument: str) -> None:
@@ -114,7 +135,7 @@ def _agent(host: CommandHost, name: str) -> None:
     before = session.agent
     agent = session.use_agent(name)
     if _saved(host, set_current_agent(agent.name), lambda: session.use_agent(before.name)):
-        host.say(f"The agent is {agent.name}.")
+        host.say(f"The agent is {agent.name}, also the next time.")
 
 
 def _connect(host: CommandHost, _argument: str) -> None:
@@ -141,7 +162,7 @@ def _saved(host: CommandHost, change: Change, take_back: Callable[[], object]) -
 
 
 def _listed_models(session: Session, word: str) -> Iterator[str]:
-    return _beginning(session.context.state.get(_LISTED, ()), word)
+    return _beginning((model.id for model in listed_models(session) or ()), word)
 
 
 def _provider_names(session: Session, word: str) -> Iterator[str]:
@@ -154,6 +175,27 @@ def _agent_names(session: Session, word: str) -> Iterator[str]:
 
 def _beginning(names: Iterable[str], word: str) -> Iterator[str]:
     return (name for name in names if name.casefold().startswith(word.casefold()))
+
+
+def choices(host: CommandHost, command: SlashCommand) -> list[tuple[str, str]]:
+    """What can be given to a command that needs an argument: (word, description).
+
+    Raises:
+        ProviderError: the models could not be listed.
+    """
+    session = host.session
+    match command.name if command in COMMANDS else "":
+        case "model":
+            models = listed_models(session) or list_models(session)
+            return [(model.id, _told_window(model)) for model in models]
+        case "provider":
+            known = known_providers(session.config, session.environ)
+            return [(name, entry.model) for name, entry in known.items()]
+        case "agent":
+            return [(agent.name, agent.description) for agent in session.context.agents]
+        case "mode":
+            return [*MODES.items()]
+    return [(word, "") for word in command.complete(session, "")]
 
 
 COMMANDS = (

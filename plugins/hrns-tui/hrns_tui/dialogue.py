@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from attrs import field, frozen
+
 from hrns.cancel import Cancel
 from hrns.chunks import Chunk
 from hrns.cli.printing import plain
@@ -16,8 +18,10 @@ from .paint import Theme
 __all__ = [
     "Dialogue",
     "LinePrompting",
+    "Listing",
     "Prompt",
     "PromptDialogue",
+    "TerminalDialogue",
     "View",
     "confirm",
     "meant",
@@ -42,6 +46,28 @@ class Dialogue(Protocol):
 
     def pick(self, title: str, options: Sequence[tuple[str, str]]) -> str | None:
         """Let the person choose one of (value, description); None if none is wanted."""
+
+
+@frozen
+class Listing:
+    """Options to pick from, where there are others beside them.
+
+    Parameters:
+        label: what they are, such as `all directories`.
+        options: gives them, as (value, description); called when they are shown.
+        named: whether the values say something to a person, or the descriptions alone do.
+    """
+
+    label: str
+    options: Callable[[], Sequence[tuple[str, str]]] = field(eq=False, repr=False)
+    named: bool = True
+
+
+class TerminalDialogue(Dialogue, Protocol):
+    """What a terminal offers beyond it."""
+
+    def pick_from(self, title: str, lists: Sequence[Listing]) -> str | None:
+        """Let the person choose an option of one of the lists; the first is shown first."""
 
 
 class View(Protocol):
@@ -126,6 +152,9 @@ class Prompt(Protocol):
     def edit(self) -> None:
         """Open the next message in an editor."""
 
+    def refill(self, text: str) -> None:
+        """Put a message back into the prompt, to be changed and sent again."""
+
 
 class PromptDialogue:
     """Tells on a screen and asks at a prompt. Ctrl-C and Ctrl-D stand for "rather not"."""
@@ -153,14 +182,20 @@ class PromptDialogue:
 
     def pick(self, title: str, options: Sequence[tuple[str, str]]) -> str | None:
         """Let the person choose by number or by name, until it is one of them."""
-        self.say("\n".join([title, *numbered(options)]))
-        while True:
-            given = self.ask("Number or name")
-            if not given:
-                return None
+        return self.pick_from(title, [Listing("", lambda: options)])
+
+    def pick_from(self, title: str, lists: Sequence[Listing]) -> str | None:
+        """Let the person choose by number or by name; a plus shows the next list."""
+        options = lists[0].options()
+        more = [f"   +  {lists[1].label}"] if lists[1:] else []
+        self.say("\n".join([title, *numbered(options), *more]))
+        while given := self.ask("Number or name"):
+            if more and given == "+":
+                return self.pick_from(title, [*lists[1:], lists[0]])
             if value := meant(given, [value for value, _ in options]):
                 return value
             self.error(f"there is no {given!r} in the list")
+        return None
 
 
 class _Telling(Protocol):

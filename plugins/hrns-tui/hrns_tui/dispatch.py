@@ -6,6 +6,8 @@ from hrns.errors import HrnsError
 from hrns.nearest import nearest
 from hrns.records import CommandHost, SlashCommand
 
+from .commands import choices
+
 __all__ = ["run_command"]
 
 
@@ -24,7 +26,11 @@ def run_command(host: CommandHost, line: str) -> None:
 
 def _offer(host: CommandHost, command: SlashCommand) -> None:
     """Let the person pick the argument that is missing, from those that the command knows."""
-    words = [(word, "") for word in command.complete(host.session, "")]
+    try:
+        words = choices(host, command)
+    except HrnsError as error:
+        host.error(str(error))
+        return
     if words and (word := host.pick(f"/{command.name} {command.usage}", words)):
         _run(host, command, word)
 

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 from hrns.journal import Record
 from hrns.session import Session
 
+from .dialogue import Listing
 from .paint import Theme
 
 __all__ = ["TerminalHost"]
@@ -31,6 +32,9 @@ class TerminalHost(Protocol):
     def pick(self, title: str, options: Sequence[tuple[str, str]]) -> str | None:
         """Let the person choose one of (value, description); None if none is wanted."""
 
+    def pick_from(self, title: str, lists: Sequence[Listing]) -> str | None:
+        """Let the person choose an option of one of the lists; the first is shown first."""
+
     def send(self, text: str) -> None:
         """Send a message to the model when the command is done."""
 
@@ -51,3 +55,6 @@ class TerminalHost(Protocol):
 
     def edit(self) -> None:
         """Open the next message in an editor."""
+
+    def refill(self, text: str) -> None:
+        """Put a message back into the prompt, to be changed and sent again."""

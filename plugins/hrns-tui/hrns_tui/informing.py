@@ -10,8 +10,8 @@ from hrns.messages import AssistantMessage, Usage
 from hrns.records import CommandHost, SlashCommand
 from hrns.session import Session
 
+from .listed import context_window
 from .tables import marked, table
-from .windows import context_window
 
 __all__ = ["INFORMING", "MODES"]
 

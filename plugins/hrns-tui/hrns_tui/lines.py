@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from hrns.cancel import Cancel
+from hrns.cli.printing import plain
 from hrns.session import Session
 
 from .signals import turn_signals
@@ -69,6 +70,10 @@ class LinePrompt:
     def edit(self) -> None:
         """There is nothing to edit with."""
         self._write("There is no editor on this terminal.\n")
+
+    def refill(self, text: str) -> None:
+        """A line that is not typed yet cannot hold it: it is shown, to be copied from there."""
+        self._write(f"{plain(text)}\n")
 
     def line(self, label: str, *, secret: bool = False) -> str:
         """The next line; a secret one is not echoed."""

@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from hrns.config import home_directory
 from hrns.errors import SessionError
 from hrns.journal import (
-    Entry,
     SessionInfo,
     find_session,
     list_sessions,
@@ -22,23 +22,57 @@ from hrns.messages import AssistantMessage, UserMessage
 from hrns.records import CommandHost, SlashCommand
 from hrns.session import Session
 
+from .cells import cells, cut, padded
+from .dialogue import Listing
 from .hosting import TerminalHost
 from .tables import marked, table
 
-__all__ = ["RECALLING", "age", "project_sessions", "session_options"]
+__all__ = ["RECALLING", "WHICH_SESSION", "age", "session_lists"]
+
+WHICH_SESSION = "Which session is to be gone on with?"
+"""The question over `session_lists`."""
+
+_ALL = "all"
+_TITLE = 60
+_PLACE = 28
 
 
-def project_sessions(session_root: Path, cwd: Path) -> list[SessionInfo]:
-    """The sessions that were held in a directory, the last changed first."""
-    return list_sessions(project_folder(session_root, cwd))
+def session_lists(root: Path, cwd: Path, without: str = "") -> list[Listing]:
+    """Sessions to pick from: those of a directory, then all; no list where there are none.
+
+    Parameters:
+        root: where sessions are kept.
+        without: the id of a session to leave out, or "".
+    """
+    near = [info for info in list_sessions(project_folder(root, cwd)) if info.id != without]
+
+    def here() -> list[tuple[str, str]]:
+        return [(info.id, f"{_facts(info)}  {cut(info.title, _TITLE)}") for info in near]
+
+    def everywhere() -> list[tuple[str, str]]:
+        infos = [info for info in list_sessions(root) if info.id != without]
+        places = [place(info.cwd) for info in infos]
+        width = max(map(cells, places), default=0)
+        return [
+            (info.id, f"{_facts(info)}  {padded(where, width)}  {cut(info.title, _TITLE)}")
+            for info, where in zip(infos, places, strict=True)
+        ]
+
+    far = Listing("all directories", everywhere, named=False)
+    if near:
+        return [Listing("this directory", here, named=False), far]
+    return [far] if everywhere() else []
 
 
-def session_options(infos: list[SessionInfo]) -> list[tuple[str, str]]:
-    """Sessions to pick from: their ids, and what they are told apart by."""
-    return [
-        (info.id, f"{age(info.changed):>8}  {_size(info.size):>8}  {info.title[:60]}  {info.cwd}")
-        for info in infos
-    ]
+def _facts(info: SessionInfo) -> str:
+    return f"{age(info.changed):>8}  {_size(info.size):>8}"
+
+
+def place(directory: str) -> str:
+    """A directory for people: below the home, and the end of a long one."""
+    home = str(Path.home())
+    short = f"~{directory[len(home) :]}" if f"{directory}/".startswith(f"{home}/") else directory
+    return short if len(short) <= _PLACE else f"...{short[3 - _PLACE :]}"
 
 
 def age(seconds: float) -> str:
@@ -55,16 +89,30 @@ def _size(count: int) -> str:
 
 
 def _root(session: Session) -> Path:
-    return sessions_root(session.environ, Path.home())
+    return sessions_root(session.environ, home_directory(session.environ))
 
 
-def _sessions(host: CommandHost, _argument: str) -> None:
-    infos = project_sessions(_root(host.session), host.session.context.cwd)
+def _sessions(host: CommandHost, argument: str) -> None:
+    if argument not in ("", _ALL):
+        host.error(f"/sessions takes {_ALL!r}, or nothing")
+        return
+    root = _root(host.session)
+    infos = list_sessions(root if argument else project_folder(root, host.session.context.cwd))
     rows = [
-        (marked(info.id, host.session.id), age(info.changed), _size(info.size), info.title[:60])
+        (
+            marked(info.id, host.session.id),
+            age(info.changed),
+            _size(info.size),
+            *([place(info.cwd)] if argument else []),
+            cut(info.title, _TITLE),
+        )
         for info in infos
     ]
-    host.say(table(rows) or "No session was held in this directory yet.")
+    if argument:
+        host.say(table(rows) or "No session was held yet.")
+    else:
+        held = table(rows) or "No session was held in this directory yet."
+        host.say(f"{held}\n\n/sessions all lists those of all directories.")
 
 
 def _resume(host: CommandHost, argument: str) -> None:
@@ -77,35 +125,36 @@ def _resume(host: CommandHost, argument: str) -> None:
         host.resume(read_journal(find_session(root, chosen).path))
 
 
-def _picked(host: CommandHost, root: Path) -> str | None:
-    infos = project_sessions(root, host.session.context.cwd)
-    infos = [info for info in infos if info.id != host.session.id]
-    if not infos:
-        host.say("No other session was held in this directory.")
+def _picked(host: TerminalHost, root: Path) -> str | None:
+    lists = session_lists(root, host.session.context.cwd, host.session.id)
+    if not lists:
+        host.say("There is no other session.")
         return None
-    return host.pick("Which session is to be gone on with?", session_options(infos))
+    return host.pick_from(WHICH_SESSION, lists)
 
 
 def _fork(host: CommandHost, _argument: str) -> None:
     session = host.session
-    if session.path is None:
-        raise SessionError("nothing was said yet that could be gone back to")
     said = [
-        (entry, " ".join(message.text.split())[:70])
-        for entry in read_journal(session.path).branch()
-        if isinstance(message := _message(entry), UserMessage)
+        (entry.parent, message.text)
+        for entry in session.branch()
+        if entry.type == "message" and isinstance(message := read_message_of(entry), UserMessage)
     ]
-    options = [(str(number), text) for number, (_, text) in enumerate(said, 1)]
-    chosen = host.pick("Before which of your messages is the conversation to go on?", options)
+    if not said:
+        raise SessionError("nothing was said yet that could be gone back to")
+    options = [(str(n), cut(_one_line(text), 70)) for n, (_, text) in enumerate(said, 1)]
+    chosen = host.pick("Which of your messages is to be said otherwise?", options[::-1])
     if chosen is None:
         return
-    entry, text = said[int(chosen) - 1]
-    session.rewind(entry.parent)
-    host.say(f"Forked: the conversation goes on as before you said: {text}")
+    leaf, text = said[int(chosen) - 1]
+    session.rewind(leaf)
+    host.say(f"Forked: the conversation goes on as before you said: {cut(_one_line(text), 70)}")
+    if isinstance(host, TerminalHost):
+        host.refill(text)
 
 
-def _message(entry: Entry) -> object:
-    return read_message_of(entry) if entry.type == "message" else None
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _export(host: CommandHost, argument: str) -> None:
@@ -137,14 +186,24 @@ def _copy(host: CommandHost, _argument: str) -> None:
 
 
 def _ids(session: Session, word: str) -> Iterator[str]:
-    infos = project_sessions(_root(session), session.context.cwd)
+    infos = list_sessions(project_folder(_root(session), session.context.cwd))
     return (info.id for info in infos if info.id.startswith(word))
 
 
+def _all(_session: Session, word: str) -> Iterator[str]:
+    return iter([_ALL] if _ALL.startswith(word) else [])
+
+
 RECALLING = (
-    SlashCommand("sessions", "Lists the sessions that were held in this directory.", _sessions),
+    SlashCommand(
+        "sessions",
+        "Lists the sessions that were held in this directory, or in all.",
+        _sessions,
+        usage="[all]",
+        complete=_all,
+    ),
     SlashCommand("resume", "Goes on with another session.", _resume, usage="[ID]", complete=_ids),
-    SlashCommand("fork", "Goes on from before one of your messages.", _fork),
+    SlashCommand("fork", "Goes back to one of your messages, to say it otherwise.", _fork),
     SlashCommand("export", "Writes the conversation to a Markdown file.", _export, usage="[FILE]"),
     SlashCommand("copy", "Copies the last answer to the clipboard.", _copy),
 )

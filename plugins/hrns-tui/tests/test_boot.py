@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from attrs import evolve
 from hrns_tui.boot import boot, boot_unattended
+from hrns_tui.dialogue import Listing
 
-from hrns import ProviderKind
+from hrns import Agent, ProviderKind
 from hrns import hookimpl as implements
 from hrns.config import ProviderConfig, load_config
 from hrns.errors import ConfigError, Unreachable
@@ -48,9 +49,19 @@ class Person:
         self.asked.append(f"{title} {dict(options)}")
         return self.answers.popleft()
 
+    def pick_from(self, title: str, lists: Sequence[Listing]) -> str | None:
+        return self.pick(title, [each for some in lists for each in some.options()])
+
 
 class Providers:
-    """A plugin with a protocol whose server lists its models unless its URL is `nowhere`."""
+    """A plugin with a protocol whose server lists its models unless its URL is `nowhere`.
+
+    Its agent wants a model of its own.
+    """
+
+    @implements
+    def hrns_agents(self) -> Agent:
+        return Agent("Poet", "Writes.", model="verse")
 
     @implements
     def hrns_providers(self) -> ProviderKind:
@@ -210,6 +221,58 @@ def test_session_is_gone_on_with_as_it_was(path: Path, attended: bool) -> None:
         assert session.messages == said
         assert session.take_notices() == ()
     assert json.loads(path.read_text()) == document
+
+
+@pytest.mark.parametrize("attended", [True, False])
+@pytest.mark.parametrize("again", [True, False])
+@pytest.mark.parametrize(
+    ("named", "used"),
+    [
+        ({}, "near n Builder ask"),
+        ({"model": "m"}, "near m Builder ask"),
+        ({"provider": "far"}, "far f Builder ask"),
+        ({"provider": "far", "model": "m"}, "far m Builder ask"),
+        ({"agent": "poet"}, "near verse Poet ask"),
+        ({"agent": "poet", "model": "m"}, "near m Poet ask"),
+        ({"provider": "far", "agent": "poet"}, "far verse Poet ask"),
+        ({"mode": "plan"}, "near n Builder plan"),
+    ],
+)
+def test_command_line_comes_before_the_agent_the_session_and_the_configuration(
+    path: Path, named: dict[str, Any], used: str, again: bool, attended: bool
+) -> None:
+    document = {
+        "providers": {"near": NEAR, "far": {**BARE, "model": "f"}},
+        "currentProvider": "near",
+        "currentAgent": "Builder",
+    }
+    environ = {"XDG_DATA_HOME": str(path.parent)}
+    record = None
+    if again:
+        with booted(launched(path, document, environ=environ, save=True), Person()) as session:
+            list(session.send("Hi."))
+            assert session.path is not None
+            record = read_journal(session.path)
+    launch = launched(path, document, environ=environ, resume=record, **named)
+    with booted(launch, Person()) if attended else boot_unattended(launch) as session:
+        facts = (session.entry.name, session.model, session.agent.name, session.context.mode)
+        assert " ".join(facts) == used
+    assert json.loads(path.read_text()) == document
+
+
+def test_session_of_another_directory_is_gone_on_with_here_and_that_is_told(path: Path) -> None:
+    environ = {"XDG_DATA_HOME": str(path.parent)}
+    document = {"providers": {"near": NEAR}}
+    with booted(launched(path, document, environ=environ, save=True), Person()) as session:
+        list(session.send("Hi."))
+    other = path.parent / "other"
+    other.mkdir()
+    launch = evolve(launched(path, None, environ=environ, pick=True), cwd=other)
+    with booted(launch, Person(session.id)) as again:
+        assert again.id == session.id
+        assert again.context.cwd == other
+        [notice] = again.take_notices()
+    assert notice == f"This session was held in {path.parent}; it goes on in {other}."
 
 
 def test_notice_of_a_provider_that_is_gone_is_passed_on(path: Path) -> None:

@@ -187,36 +187,35 @@ def _staged(directory: Path, environ: dict[str, str]) -> Iterator[Stage]:
 
 def test_help_lists_every_command_with_its_usage(stage: Stage) -> None:
     [text] = stage.do("/help").said
-    assert text.startswith(
-        """\
-/help            Lists the commands.
-/new             Begins a new conversation.
-/models          Lists the models of the provider.
-/model NAME      Goes on with another model, and makes it the provider's default.
-/providers       Lists the providers.
-/provider NAME   Goes on with another provider and its default model.
-/connect         Connects a provider, and goes on with it.
-/agents          Lists the agents.
-/agent NAME      Goes on with another agent: its prompt and its tools.
-/sessions        Lists the sessions that were held in this directory.
-/resume [ID]     Goes on with another session.
-/fork            Goes on from before one of your messages.
-/export [FILE]   Writes the conversation to a Markdown file.
-/copy            Copies the last answer to the clipboard.
-/context         Says what the conversation takes of the model's context.
-/tools           Lists the tools, and which of them the agent is offered.
-/skills          Lists the skills.
-/plugins         Lists the plugins.
-/permissions     Says what is allowed, asked about and denied.
-/mode NAME       Changes the permission mode, for this session.
-/clear           Begins a new conversation on an empty screen.
-/theme NAME      Shows what comes for a dark or a light background.
-/editor          Opens the next message in $EDITOR.
-/exit            Leaves.
-/fail            Fails.
-/fix             Sends.
-
-Enter sends"""
+    assert (
+        text
+        == """\
+/help             Lists the commands.
+/new              Begins a new conversation.
+/models           Lists the models of the provider.
+/model NAME       Goes on with another model, and makes it the provider's default.
+/providers        Lists the providers.
+/provider NAME    Goes on with another provider and its default model.
+/connect          Connects a provider, and goes on with it.
+/agents           Lists the agents.
+/agent NAME       Goes on with another agent: its prompt and its tools.
+/sessions [all]   Lists the sessions that were held in this directory, or in all.
+/resume [ID]      Goes on with another session.
+/fork             Goes back to one of your messages, to say it otherwise.
+/export [FILE]    Writes the conversation to a Markdown file.
+/copy             Copies the last answer to the clipboard.
+/context          Says what the conversation takes of the model's context.
+/tools            Lists the tools, and which of them the agent is offered.
+/skills           Lists the skills.
+/plugins          Lists the plugins.
+/permissions      Says what is allowed, asked about and denied.
+/mode NAME        Changes the permission mode, for this session.
+/clear            Begins a new conversation on an empty screen.
+/theme NAME       Shows what comes for a dark or a light background.
+/editor           Opens the next message in $EDITOR.
+/exit             Leaves.
+/fail             Fails.
+/fix              Sends."""
     )
 
 
@@ -249,6 +248,16 @@ def test_model_is_used_from_now_on_and_saved_as_the_default(stage: Stage) -> Non
     assert stage.session.model == "near-2"
 
 
+def test_model_that_is_not_listed_is_used_and_that_is_told(stage: Stage) -> None:
+    assert stage.do("/model near-3").said == [
+        "The model is near-3, and the default of provider near.",
+        "It is not in the list of near; nearest: near-2, near-1.",
+    ]
+    assert stage.session.model == "near-3"
+    stage.do("/provider silent")  # it cannot be asked for its list
+    assert stage.do("/model s2").said == ["The model is s2, and the default of provider silent."]
+
+
 def test_model_that_cannot_be_saved_is_taken_back(stage: Stage) -> None:
     stage.spoil()
     host = stage.do("/model near-2")
@@ -262,7 +271,10 @@ def test_model_of_a_provider_that_is_not_configured_is_for_the_session(stage: St
     stage.do("/provider demo")
     before = stage.saved
     host = stage.do("/model other")
-    assert host.said == ["The model is other, for this session: demo has no entry to save it in."]
+    assert host.said == [
+        "The model is other, for this session: demo has no entry to save it in.",
+        "It is not in the list of demo; /models shows it.",
+    ]
     assert stage.session.model == "other"
     assert stage.saved == before
 
@@ -349,7 +361,7 @@ def test_agents_marks_the_current_one(stage: Stage) -> None:
 def test_agent_takes_its_prompt_and_tools_and_the_conversation_is_kept(stage: Stage) -> None:
     assert [tool.name for tool in stage.session.offered] == ["look", "smash"]
     host = stage.do("/agent reader")
-    assert host.said == ["The agent is Reader."]
+    assert host.said == ["The agent is Reader, also the next time."]
     assert [tool.name for tool in stage.session.offered] == ["look"]
     system, *rest = stage.session.messages
     assert isinstance(system, SystemMessage)
@@ -480,10 +492,24 @@ def test_mode_is_changed_or_said_what_there_is(stage: Stage) -> None:
     assert stage.session.context.mode == "plan"
 
 
+@pytest.mark.parametrize(
+    ("name", "word", "description"),
+    [("model", "near-2", ""), ("provider", "far", "far-1"), ("agent", "Reader", "Only reads.")],
+)
+def test_argument_that_is_missing_is_picked_from_what_there_is(
+    stage: Stage, name: str, word: str, description: str
+) -> None:
+    stage.host.answers.append(word)
+    host = stage.do(f"/{name}")
+    assert host.offered[word] == description
+    assert word in (stage.session.model, stage.session.entry.name, stage.session.agent.name)
+
+
 def test_argument_that_is_missing_is_picked(stage: Stage) -> None:
     stage.host.answers.append("all")
     host = stage.do("/mode")
-    assert host.offered == {"ask": "", "edits": "", "all": "", "plan": ""}
+    assert [*host.offered] == ["ask", "edits", "all", "plan"]
+    assert host.offered["plan"] == "nothing may be changed"
     assert host.said[0].startswith("Usage: /mode NAME")
     assert stage.session.context.mode == "all"
 
@@ -527,7 +553,11 @@ def test_copy_and_theme_work_in_any_front_end(stage: Stage) -> None:
     assert stage.do("/editor").errors == ["that is for the prompt of a terminal"]
 
 
-def test_sessions_without_a_file_are_none(stage: Stage) -> None:
-    assert stage.do("/sessions").said == ["No session was held in this directory yet."]
-    assert stage.do("/fork").errors == ["nothing was said yet that could be gone back to"]
-    assert stage.do("/resume").errors[0].startswith("sessions are gone on with at the prompt")
+def test_sessions_without_a_file_are_none(tmp_path: Path) -> None:
+    with _staged(tmp_path, {"XDG_DATA_HOME": str(tmp_path)}) as stage:
+        [said] = stage.do("/sessions").said
+        assert said.startswith("No session was held in this directory yet.\n")
+        assert stage.do("/sessions all").said == ["No session was held yet."]
+        assert stage.do("/sessions few").errors == ["/sessions takes 'all', or nothing"]
+        assert stage.do("/fork").errors == ["nothing was said yet that could be gone back to"]
+        assert stage.do("/resume").errors[0].startswith("sessions are gone on with at the prompt")

@@ -36,6 +36,7 @@ from hrns_tui.paint import Paint
 
 from hrns.config import load_config
 from hrns.journal import project_folder
+from hrns.messages import Usage
 from hrns.plugins import Plugins
 from hrns.session import Launch
 from hrns.testing import (
@@ -153,7 +154,8 @@ class Home:
         plugins.register("tools", tools)
         environ = {**self.environ, **environ}
         config = load_config(self.config)
-        return Launch(cwd=self.work, config=config, plugins=plugins, environ=environ, **more)
+        facts = {"cwd": self.work, "config": config, "plugins": plugins, "environ": environ}
+        return Launch(**{**facts, **more})
 
     def run(self, given: str | None, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run it with something piped in, or nothing at all."""
@@ -421,6 +423,11 @@ def stalled(text: str) -> Answer:
     return Answer([sse(*chat_events(text)[:-1]), Wait()])
 
 
+def at_line(text: str) -> Callable[[Terminal], bool]:
+    """Whether the cursor is in a line of that text."""
+    return lambda terminal: terminal.line == text
+
+
 def held(go_on: Event, *pieces: bytes | Wait) -> Answer:
     """A stream whose pauses last until `go_on` is set."""
 
@@ -585,14 +592,14 @@ def test_each_command_works_at_the_prompt(home: Home) -> None:
         with open_terminal(home) as terminal:
             terminal.ready()
             for line, seen in {
-                "/help": "/agent NAME      Goes on with another agent",
+                "/help": "/agent NAME       Goes on with another agent",
                 "/models": "* m\n  m2\n",
                 "/model m2": "The model is m2, and the default of provider home.",
                 "/providers": "* home   m2     openai-chat",
                 "/provider demo": "The provider is demo, its model demo.",
                 "/provider home": "The provider is home, its model m2.",
                 "/agents": "* Builder    Does",
-                "/agent Pirate": "The agent is Pirate.",
+                "/agent Pirate": "The agent is Pirate, also the next time.",
                 "/new": "provider home, model m2, agent Pirate, mode ask",
                 "/nwe": "Did you mean /new?",
                 "/model": "Usage: /model NAME",
@@ -1054,7 +1061,7 @@ def test_nothing_that_a_model_tool_or_server_says_steers_the_terminal(home: Home
             terminal.ready()
             terminal.type("Go.\r")
             terminal.see("Allow?")
-            terminal.see(f" s: {SHOWN}\n\n{SHOWN}\n\n* do {SHOWN}")
+            terminal.see(f": {SHOWN}\n\n{SHOWN}\n\n* do {SHOWN}")
             answer(terminal, "do", "n")
             terminal.ready()
             terminal.see(f"* show  error: {SHOWN}")
@@ -1083,6 +1090,33 @@ def test_file_names_and_models_of_others_are_shown_literally(home: Home) -> None
 
 
 # The screen
+
+
+@pytest.mark.parametrize(
+    ("model", "seen"),
+    [
+        ({"id": "m", "context_length": 2000}, "context 500/2.0k 25%"),
+        ({"id": "m"}, "context 500 · 400 in 100 out"),
+    ],
+)
+def test_window_of_the_model_is_shown_where_the_provider_tells_it(
+    home: Home, model: dict[str, Any], seen: str
+) -> None:
+    def answer(request: Received) -> Answer | bytes:
+        if request.path.endswith("/models"):
+            return json_answer({"data": [model]})
+        return chat_stream("Ok.", usage=Usage(input=400, output=100))
+
+    with LoopbackServer(answer) as server:
+        home.use(server)
+        with open_terminal(home, columns=150) as terminal:
+            terminal.ready()
+            terminal.send("One.")
+            terminal.wait(lambda _: server.requests[-1].path.endswith("/models"))
+            terminal.wait(lambda terminal: seen in terminal.status_line)
+            terminal.send("Two.")
+            assert seen.partition(" · ")[0] in terminal.status_line
+        assert [r.path for r in server.requests].count("/v1/models") == 1
 
 
 def words(count: int) -> list[str]:
@@ -1276,16 +1310,71 @@ def test_session_is_gone_on_with_forked_and_told_on_leaving(home: Home) -> None:
             terminal.ready()
             terminal.send("Wrong.")
             terminal.type("/fork\r")
-            terminal.see("> 1  First.")
-            terminal.type("\x1b[B\x1b[B\r")
+            terminal.see("> 3  Wrong.\n  2  Second.\n  1  First.")
+            terminal.type("\r")
             terminal.see("Forked: the conversation goes on as before you said: Wrong.")
-            terminal.ready()
-            terminal.send("Third.")
+            terminal.wait(lambda t: t.line == "> Wrong." and t.status_line.startswith("ready"))
+            terminal.type("\x15Third.")  # it is there to be changed
+            terminal.wait(lambda t: t.line == "> Third.")
+            terminal.send("")
+            entries = [json.loads(line) for line in path.read_text().splitlines()][1:]
+            told = {each["id"]: each for each in entries}
+            [wrong] = [e for e in entries if "Wrong." in str(e.get("message"))]
+            [third] = [e for e in entries if "Third." in str(e.get("message"))]
+            assert told[third["id"]]["parent"] == wrong["parent"] != entries[-3]["id"]
             terminal.send("/new")
             terminal.type(f"/resume {session_id}\r")
             terminal.see("> Third.\n\nAnswer 3.\n\nready")
         said = [m["content"] for m in asked(server)[-1]["messages"][1:]]
         assert said == ["First.", "Answer 0.", "Second.", "Answer 1.", "Third."]
+
+
+def test_fork_can_be_taken_further_back_and_what_looks_like_a_command_is_said(home: Home) -> None:
+    with serving(*[chat_stream(f"Answer {n}.") for n in range(4)]) as server:
+        home.use(server)
+        with open_terminal(home) as terminal:
+            terminal.ready()
+            terminal.send("/fork")
+            assert "error: nothing was said yet that could be gone back to" in terminal.text
+            terminal.send(" /etc")
+            terminal.send("Second.")
+            for text in ("Second.", " /etc"):  # without a word between them
+                terminal.type("/fork\r")
+                terminal.see("is to be said otherwise?")
+                terminal.type("\r")
+                terminal.wait(at_line(f"> {text}"))
+                terminal.type("\x15")
+                terminal.ready()
+            terminal.send("Anew.")
+        assert [m["content"] for m in asked(server)[-1]["messages"][1:]] == ["Anew."]
+
+
+def test_sessions_of_all_directories_can_be_picked(home: Home) -> None:
+    with serving(*[chat_stream(f"Answer {n}.") for n in range(4)]) as server:
+        home.use(server)
+        elsewhere = home.directory / "elsewhere"
+        elsewhere.mkdir()
+        for cwd, text in ((home.work, "First."), (elsewhere, "Other.")):
+            with open_terminal(home, cwd=cwd) as terminal:
+                terminal.ready()
+                terminal.send(text)
+        with open_terminal(home, columns=150, pick=True) as terminal:
+            terminal.see("1 of 1; Up, Down and Enter choose, Ctrl-A shows all directories, Esc")
+            assert "First." in terminal.text
+            assert "Other." not in terminal.text
+            terminal.type("other\x01")
+            terminal.see("1 of 2; Up, Down and Enter choose, Ctrl-A shows this directory, Esc")
+            [row] = re.findall("^> .*Other.$", terminal.text, re.MULTILINE)
+            assert re.fullmatch(r"> just now  +\d+( B| KiB)  \S*/elsewhere  Other\.", row)
+            terminal.type("\r")
+            terminal.see("> Other.\n\nAnswer 1.\n")
+            assert "note: This session was held in " in terminal.text
+            terminal.ready()
+            terminal.send("/sessions")
+            assert "/sessions all lists those of all directories." in terminal.text
+            assert not re.search("elsewhere +Other", terminal.text.rpartition("/sessions\n")[2])
+            terminal.send("/sessions all")
+            assert re.search("work +First", terminal.text.rpartition("/sessions all\n")[2])
 
 
 @pytest.mark.skipif(not shutil.which("tmux"), reason="tmux wraps anew what is on its screen")

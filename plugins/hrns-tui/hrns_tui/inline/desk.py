@@ -26,7 +26,7 @@ from .forms import CallForm, Dismissed, Form
 from .guard import KeyGuard
 from .pastes import Pastes
 
-__all__ = ["Attachment", "Desk", "Work"]
+__all__ = ["Attachment", "Desk", "Work", "as_typed"]
 
 State: TypeAlias = Literal["starting", "ready", "working", "asking"]
 
@@ -48,6 +48,11 @@ class Attachment:
 
     label: str
     text: str
+
+
+def as_typed(text: str) -> str:
+    """How a message is typed: one that looks like a command has a blank before it."""
+    return f" {text}" if text.startswith(("/", "!")) else text
 
 
 class Desk:
@@ -138,7 +143,7 @@ class Desk:
             back: list[str] = []
             while (text := work.turn.unqueue()) is not None:
                 back.insert(0, text)
-            self._type_again("\n".join(back))
+            self.type_again("\n".join(map(as_typed, back)))
         self.queued.clear()
         self.changed()
 
@@ -217,7 +222,7 @@ class Desk:
         elif form is not None:
             self.dismiss(form)
         elif self.later:
-            self._type_again(self.later.pop())
+            self.type_again(self.later.pop())
         elif self.queued:
             self._take_back()
         elif self.work:
@@ -233,9 +238,10 @@ class Desk:
             self.tell("it is on its way already")
         else:
             self.delivered(text)
-            self._type_again(text)
+            self.type_again(as_typed(text))
 
-    def _type_again(self, text: str) -> None:
+    def type_again(self, text: str) -> None:
+        """Put a text into the prompt, before what is typed there."""
         typed = self.draft.text
         if text:
             self.draft.text = f"{text}\n{typed}" if typed else text

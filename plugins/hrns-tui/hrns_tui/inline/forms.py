@@ -14,11 +14,14 @@ from attrs import frozen
 
 from hrns.permissions import Answer
 
+from ..cells import cells, padded
+from ..dialogue import Listing
 from ..paint import Paint
 
 __all__ = ["CallForm", "Dismissed", "Form", "LineForm", "PickForm"]
 
 _PICK_ROWS = 12
+_PICK_COLUMNS = 40
 
 
 @frozen
@@ -73,16 +76,33 @@ class LineForm:
 
 
 class PickForm:
-    """Lets one of (value, description) be chosen; what is typed narrows them down."""
+    """Lets an option be chosen; what is typed narrows them down, Ctrl-A shows the next list.
 
-    def __init__(self, title: str, options: Sequence[tuple[str, str]]) -> None:
+    Parameters:
+        title: the question.
+        lists: the options, in one list or several.
+    """
+
+    def __init__(self, title: str, lists: Sequence[Listing]) -> None:
         self.label = "search: "
         self.secret = False
         self.reply: SimpleQueue[str | Dismissed] = SimpleQueue()
         self._title = title
-        self._options = options
+        self._lists = lists
+        self._list = 0
+        self._options = lists[0].options()
         self._typed = ""
         self._at = 0
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there is another list."""
+        return len(self._lists) > 1
+
+    def show_next(self) -> None:
+        """Show the next list."""
+        self._list = (self._list + 1) % len(self._lists)
+        self._options, self._at = self._lists[self._list].options(), 0
 
     def matching(self, typed: str) -> list[tuple[str, str]]:
         """The options that have every word that is typed."""
@@ -99,18 +119,25 @@ class PickForm:
         self._at = max(0, min(self._at, len(found) - 1))
         height = max(1, min(_PICK_ROWS, rows - 2))
         first = max(0, min(self._at - height // 2, len(found) - height))
-        width = max((len(value) for value, _ in found), default=0)
+        width = min(max((cells(value) for value, _ in found), default=0), _PICK_COLUMNS)
         shown = [
-            self._row(number, value.ljust(min(width, 40)), description, paint)
+            self._row(number == self._at, padded(value, width), description, paint)
             for number, (value, description) in list(enumerate(found))[first : first + height]
         ]
-        count = f"{len(found)} of {len(self._options)}; Up, Down and Enter choose, Esc leaves"
-        return [paint(self._title, "bold"), *shown, paint(count, "dim")]
+        return [paint(self._title, "bold"), *shown, paint(self._footer(len(found)), "dim")]
 
-    def _row(self, number: int, value: str, description: str, paint: Paint) -> str:
-        if number == self._at:
+    def _row(self, chosen: bool, value: str, description: str, paint: Paint) -> str:
+        sign = ">" if chosen else " "
+        if not self._lists[self._list].named:
+            return paint(f"{sign} {description}", "accent" if chosen else "")
+        if chosen:
             return paint(f"> {value}  {description}", "accent")
         return paint(f"  {value}  ") + paint(description, "dim")
+
+    def _footer(self, found: int) -> str:
+        after = self._lists[(self._list + 1) % len(self._lists)].label
+        more = f", Ctrl-A shows {after}" if self.has_more else ""
+        return f"{found} of {len(self._options)}; Up, Down and Enter choose{more}, Esc leaves"
 
     def enter(self, typed: str) -> bool:
         """Choose the marked option, if there is one."""

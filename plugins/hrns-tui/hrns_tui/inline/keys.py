@@ -10,7 +10,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
 from .desk import Desk
-from .forms import CallForm
+from .forms import CallForm, PickForm
 from .guard import FOLLOWED_S
 
 __all__ = ["build_keys"]
@@ -106,6 +106,13 @@ def _choosing(keys: KeyBindings, desk: Desk) -> None:
         def _move(_: KeyPressEvent, steps: int = steps) -> None:
             if desk.form is not None:
                 desk.form.move(steps)
+
+    has_more = Condition(lambda: isinstance(desk.form, PickForm) and desk.form.has_more)
+
+    @keys.add("c-a", filter=has_more, eager=True)
+    def _next_list(_: KeyPressEvent) -> None:
+        if isinstance(desk.form, PickForm):
+            desk.form.show_next()
 
 
 def _answering(keys: KeyBindings, desk: Desk) -> None:

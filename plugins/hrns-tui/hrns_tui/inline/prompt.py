@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Thread
 from time import monotonic
 from typing import TypeVar
 
 from hrns.cancel import Cancel
 from hrns.cli.printing import plain
+from hrns.errors import HrnsError
 from hrns.permissions import Answer, Question
 from hrns.session import Session
 
-from ..dialogue import PromptDialogue
+from ..dialogue import Listing, PromptDialogue
+from ..listed import context_window, keep_models, list_models, listed_models
 from ..questions import describe, kept
-from .desk import Attachment, Desk, Work
+from .desk import Attachment, Desk, Work, as_typed
 from .errand import check_wanted, run_errand
 from .forms import CallForm, Dismissed, Form, LineForm, PickForm
 from .screen import InlineScreen
@@ -53,9 +55,9 @@ class InlinePrompt:
         )
         return text
 
-    def pick(self, title: str, options: Sequence[tuple[str, str]]) -> str:
-        """One of (value, description)."""
-        form = PickForm(title, options)
+    def pick_from(self, title: str, lists: Sequence[Listing]) -> str:
+        """One of the options of the lists."""
+        form = PickForm(title, lists)
         self._ask(form)
         return _given(form.reply.get())
 
@@ -79,6 +81,22 @@ class InlinePrompt:
             yield cancel
         finally:
             self._stage.call(self._desk.end)
+            if session is not None and not context_window(session):
+                self._learn_window(session)
+
+    def _learn_window(self, session: Session) -> None:
+        """Ask the provider once how much its models take, while nobody waits for it."""
+        if listed_models(session) is not None:
+            return
+        provider = session.entry.name
+        keep_models(session, provider, ())
+
+        def ask() -> None:
+            with suppress(HrnsError):
+                list_models(session)
+                self._stage.call(self._desk.changed)
+
+        Thread(target=ask, daemon=True, name="hrns-models").start()
 
     def interruptible(self, run: Callable[[], object]) -> None:
         """Run a command; Ctrl-C leaves it behind."""
@@ -96,6 +114,10 @@ class InlinePrompt:
     def edit(self) -> None:
         """Open the next message in an editor."""
         self._stage.call(self._desk.draft.open_in_editor)
+
+    def refill(self, text: str) -> None:
+        """Put a message back into the prompt."""
+        self._stage.call(lambda: self._desk.type_again(as_typed(text)))
 
 
 class InlineDialogue(PromptDialogue):
@@ -120,11 +142,11 @@ class InlineDialogue(PromptDialogue):
         check_wanted()
         return super().ask(prompt, default=default, secret=secret)
 
-    def pick(self, title: str, options: Sequence[tuple[str, str]]) -> str | None:
+    def pick_from(self, title: str, lists: Sequence[Listing]) -> str | None:
         """Let the person choose, searching."""
         check_wanted()
         try:
-            return self._inline.pick(title, options)
+            return self._inline.pick_from(title, lists)
         except (EOFError, KeyboardInterrupt):
             return None
 

@@ -8,7 +8,7 @@ from time import monotonic
 from hrns.messages import Usage
 from hrns.session import Session
 
-from ..windows import context_window
+from ..listed import context_window
 
 __all__ = ["Meter", "status_text"]
 
