@@ -7,7 +7,6 @@ import errno
 import signal
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from threading import Thread, current_thread, main_thread
 from time import monotonic
 from typing import Any, TextIO
@@ -17,6 +16,7 @@ from prompt_toolkit.completion import ThreadedCompleter
 from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.styles import Style
 
+from hrns.config import home_directory
 from hrns.journal import project_folder, sessions_root
 from hrns.session import Launch
 
@@ -182,7 +182,8 @@ class Program:
             self.desk.draft.insert_text(held)
 
     def _draft(self, launch: Launch) -> Buffer:
-        folder = project_folder(sessions_root(launch.environ, Path.home()), launch.cwd)
+        root = sessions_root(launch.environ, home_directory(launch.environ))
+        folder = project_folder(root, launch.cwd)
         return Buffer(
             multiline=True,
             history=PrivateHistory(folder / "history"),
