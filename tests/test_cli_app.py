@@ -132,6 +132,10 @@ def completed(hrns: Hrns, line: str) -> list[str]:
         ("hrns exec --permission-mode p", ["plan"]),
         ("hrns exec --provider h", ["home"]),
         ("hrns --provider d", ["demo"]),
+        ("hrns --model ", ["m"]),
+        ("hrns --provider demo --model d", ["demo"]),
+        ("hrns exec --provider demo --model d", ["demo"]),
+        ("hrns --agent P", ["Planner", "Pirate"]),
         ("hrns config va", ["validate"]),
         ("hrns completion f", ["fish"]),
         ("hrns exec --agent P", ["Planner", "Pirate"]),
@@ -149,8 +153,8 @@ def test_words_are_completed(hrns: Hrns, line: str, words: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["exec -r", "sessions show", "sessions export", "sessions path", "sessions replay",
-     "sessions rm x"],
+    ["exec -r", "-r", "--resume", "sessions show", "sessions export", "sessions path",
+     "sessions replay", "sessions rm x"],
 )  # fmt: skip
 def test_sessions_are_completed(hrns: Hrns, command: str) -> None:
     hrns.call("exec", "--provider", "demo", "--quiet", "hello")

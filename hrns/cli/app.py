@@ -16,7 +16,7 @@ import click
 
 from ..errors import ConfigError, HrnsError, UsageError
 from . import status
-from .completing import provider_names
+from .completing import agent_names, model_names, provider_names, session_ids
 from .early import raise_again
 from .streams import open_streams, silence, steady_streams
 
@@ -141,8 +141,22 @@ def _load(entry_point: EntryPoint) -> click.Command:
     shell_complete=provider_names,
     help="The provider to use.",
 )
-@click.option("-model", "--model", metavar="NAME", default="", help="The model to ask.")
-@click.option("-agent", "--agent", metavar="NAME", default="", help="The agent to work as.")
+@click.option(
+    "-model",
+    "--model",
+    metavar="NAME",
+    default="",
+    shell_complete=model_names,
+    help="The model to ask.",
+)
+@click.option(
+    "-agent",
+    "--agent",
+    metavar="NAME",
+    default="",
+    shell_complete=agent_names,
+    help="The agent to work as.",
+)
 @click.option(
     "--permission-mode",
     type=click.Choice(["ask", "edits", "all", "plan"]),
@@ -163,6 +177,7 @@ def _load(entry_point: EntryPoint) -> click.Command:
     flag_value="?",
     default="",
     metavar="[ID]",
+    shell_complete=session_ids,
     help="Go on with this session, or pick one.",
 )
 @click.option("--no-session", is_flag=True, help="Write no session down.")

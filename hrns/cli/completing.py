@@ -15,6 +15,7 @@ __all__ = [
     "agent_names",
     "completer",
     "config_keys",
+    "model_names",
     "provider_names",
     "session_ids",
     "tool_names",
@@ -52,6 +53,22 @@ def provider_names(_typed: str) -> list[str]:
 
     known = known_providers(load_config(user_config_path()), os.environ)
     return [entry.name for entry, _ in known]
+
+
+def model_names(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """The models that the configuration names for the provider; no server is asked."""
+    import os
+
+    from ..config import find_provider, load_config
+    from .common import user_config_path
+
+    named = context.params.get("provider") or ""
+
+    def names(_typed: str) -> Iterable[str]:
+        entry = find_provider(load_config(user_config_path()), named, os.environ)
+        return dict.fromkeys(name for name in (entry.model, *entry.models) if name)
+
+    return completer(names)(context, parameter, typed)
 
 
 @completer

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .completing import agent_names, provider_names, session_ids, tool_names
+from .completing import agent_names, model_names, provider_names, session_ids, tool_names
 
 __all__ = ["command"]
 
@@ -24,7 +24,14 @@ _FILE = click.Path(exists=True, dir_okay=False, readable=True)
     shell_complete=provider_names,
     help="The provider to use.",
 )
-@click.option("-model", "--model", default="", metavar="NAME", help="The model to ask.")
+@click.option(
+    "-model",
+    "--model",
+    default="",
+    metavar="NAME",
+    shell_complete=model_names,
+    help="The model to ask.",
+)
 @click.option(
     "-agent",
     "--agent",
