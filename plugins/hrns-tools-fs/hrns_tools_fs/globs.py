@@ -173,7 +173,8 @@ def _next_brace(part: str, at: int) -> int:
 
 def _cuts(part: str, start: int) -> list[int]:
     """Where the commas of a brace stand, and its end; nothing if it has none."""
-    depth, cuts = 0, []
+    depth = 0
+    cuts: list[int] = []
     for sign in _SIGN.finditer(part, start):
         depth += {"{": 1, "}": -1}.get(sign[0], 0)
         if depth == 0:
