@@ -19,6 +19,9 @@ from .paths import locate
 
 __all__ = ["Running"]
 
+LONGEST_S = 30 * 24 * 3600.0
+"""Clocks cannot count as far as a model may ask."""
+
 
 @frozen
 class Running:
@@ -56,14 +59,16 @@ class Running:
 
         What should go on running is started with &.
         """
-        if timeout <= 0:
+        if not timeout > 0:  # NaN is no number of seconds either
             raise ToolFailure("timeout must be more than 0 seconds")
+        timeout = min(timeout, LONGEST_S)
         started = time.monotonic()
         directory = self._directory(cwd, context)
         try:
             running = self.host.start(command, directory)
         except (OSError, ValueError) as error:
-            raise ToolFailure(f"the command could not be started: {error}") from error
+            what = error.strerror if isinstance(error, OSError) else error
+            raise ToolFailure(f"the command could not be started in {directory}: {what}") from error
         from .runs import Recorder, Run, result
 
         ended = Run(running, context, Recorder(self.host)).to_its_end(timeout)

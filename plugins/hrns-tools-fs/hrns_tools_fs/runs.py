@@ -251,10 +251,10 @@ def _fault(ended: Ended, timeout_s: float, duration_s: float) -> str:
     if ended.outcome == "cancelled":
         return f"ERROR: interrupted after {duration_s:.1f} s; {so_far}"
     if ended.outcome == "timed out":
-        return (
-            f"ERROR: timed out after {timeout_s:g} s; the command and what it started were ended; "
-            f"{so_far}"
+        what = (
+            "the command was ended" if ended.left else "the command and what it started were ended"
         )
+        return f"ERROR: timed out after {timeout_s:g} s; {what}; {so_far}"
     if ended.status == 0 or ended.status is None:
         return ""
     how = f"exit status {ended.status}"

@@ -314,3 +314,78 @@ def test_commands_do_not_see_the_terminal_of_the_program(tmp_path: Path) -> None
         check=False,
     )
     assert done.stdout == "'[no output, exit status 0]'\ntyped ahead\n"
+
+
+@pytest.mark.parametrize("timeout", [float("inf"), 1e10, 1e308])
+def test_time_limit_may_be_further_away_than_clocks_count(tools: Toolbox, timeout: float) -> None:
+    assert tools("run_command", command="echo done", timeout=timeout) == "done\n"
+
+
+def test_what_is_no_number_of_seconds_is_refused(tools: Toolbox) -> None:
+    answer = tools("run_command", command="sleep 40", timeout=float("nan"))
+    assert answer == "ERROR: timeout must be more than 0 seconds"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows who started whom")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "env -i setsid sleep {0}",
+        "env -i setsid sh -c 'sleep {0}; true'; true",
+        "(env -i setsid sh -c 'sleep {0} &'); sleep {0}",
+        "trap '' TERM; env -i setsid sh -c 'trap \"\" TERM; sleep {0}; true'",
+    ],
+)
+def test_nothing_is_left_that_took_the_mark_off(tools: Toolbox, mark: str, line: str) -> None:
+    with soon():
+        answer = tools("run_command", command=line.format(mark), timeout=0.5)
+    assert "timed out" in answer
+    assert "still runs" not in answer
+    assert processes(mark) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows who started whom")
+def test_who_was_there_before_is_left_alone(tools: Toolbox, tmp_path: Path) -> None:
+    """A server may be given the output of a command, as tmux is: it is the user's all the same."""
+    server = tmp_path / "server.py"
+    server.write_text(
+        "import os, socket, sys\n"
+        "listener = socket.socket(socket.AF_UNIX)\n"
+        "listener.bind(sys.argv[1])\n"
+        "listener.listen()\n"
+        "print('ready', flush=True)\n"
+        "client = listener.accept()[0]\n"
+        "message, descriptors, *_ = socket.recv_fds(client, 1, 1)\n"
+        "os.write(descriptors[0], b'served')\n"
+        "sys.stdin.read()\n"
+    )
+    client = tmp_path / "client.py"
+    client.write_text(
+        "import socket, sys, time\n"
+        "connected = socket.socket(socket.AF_UNIX)\n"
+        "connected.connect(sys.argv[1])\n"
+        "socket.send_fds(connected, [b'x'], [1])\n"
+        "time.sleep(40)\n"
+    )
+    address = str(tmp_path / "socket")
+    arguments = [sys.executable, str(server), address]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(arguments, stdin=pipe, stdout=pipe) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        line = f"{sys.executable} {client} {address}"
+        with soon(), watching(tools, "served", tools.session.cancel.set):
+            answer = tools("run_command", command=line)
+        assert "served" in answer
+        assert process.poll() is None
+        process.kill()
+
+
+def test_directory_that_is_gone_is_told(tools: Toolbox, tmp_path: Path) -> None:
+    directory = tmp_path / "gone"
+    directory.mkdir()
+    tools.session.cwd = directory
+    directory.rmdir()
+    assert tools("run_command", command="pwd") == (
+        f"ERROR: the command could not be started in {directory}: No such file or directory"
+    )

@@ -1,8 +1,9 @@
 """Commands as processes that leave nothing behind when they are ended.
 
 Each runs in a session of its own: no terminal to ask questions on, and one process group. What
-leaves that group (a daemon) still carries the mark that stands in the command's environment, by
-which it is found where the system shows environments (Linux).
+leaves that group (a daemon) still carries the mark that stands in the command's environment, or is
+a child of one that was found, or holds the pipe for the output: where the system shows all that
+(Linux), it is found as well.
 
 The command is reaped last of all: until then nobody else can be given its number, so a signal for
 its group reaches no stranger.
@@ -12,11 +13,16 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
+from typing import IO
+
+from attrs import field, frozen
 
 from .base import Command
 
@@ -58,6 +64,7 @@ class _PosixCommand:
 
     def __init__(self, command: str | Sequence[str], cwd: Path) -> None:
         self._mark = os.urandom(16).hex()
+        self._seen: set[_Process] = set()
         outer = os.environ.get(_MARK, "")  # this process may be part of a command itself
         self._process = subprocess.Popen(
             ["/bin/sh", "-c", command] if isinstance(command, str) else command,
@@ -105,27 +112,88 @@ class _PosixCommand:
 
     def _signal_living(self, number: signal.Signals) -> None:
         """Each gets the signal once: some take a second SIGTERM for leave to drop everything."""
-        for pid in self._living():
+        for pid in list(self._living()):
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
 
     def _living(self) -> Iterator[int]:
-        if Path("/proc/self/environ").exists():
-            return _marked_or_in_group(self._mark.encode(), self._process.pid)
-        return _in_group(self._process.pid)
+        if not Path("/proc/self/environ").exists():
+            return _in_group(self._process.pid)
+        everybody = set(_processes())
+        self._seen.update(process for process in everybody if self._is_of_it(process))
+        _add_children(everybody, self._seen)
+        return (process.pid for process in self._seen & everybody)
 
-
-def _marked_or_in_group(mark: bytes, group: int) -> Iterator[int]:
-    for directory in Path("/proc").iterdir():
-        if not directory.name.isdecimal():
-            continue
+    def _is_of_it(self, process: _Process) -> bool:
+        """Whether a process can be told to be of this command by itself."""
+        if process.group == self._process.pid:
+            return True
+        if process.began < self._began:
+            return False
         with suppress(OSError):  # it ended meanwhile, or is another user's
-            # "pid (any name) state parent group ...", see proc(5)
-            fields = (directory / "stat").read_bytes().rpartition(b")")[2].split()
-            if fields[0] in (b"Z", b"X"):
-                continue
-            if int(fields[2]) == group or mark in (directory / "environ").read_bytes():
-                yield int(directory.name)
+            if self._mark.encode() in Path(f"/proc/{process.pid}/environ").read_bytes():
+                return True
+        return _can_write_to(self._process.stdout, process.pid)
+
+    @cached_property
+    def _began(self) -> int:
+        """When it began; what is older may have been given its output, but is none of it."""
+        process = _process(self._process.pid)
+        return process.began if process else 0
+
+
+@frozen
+class _Process:
+    """A process that lives. A number is given again, but not to one that began when this did."""
+
+    pid: int
+    began: int
+    parent: int = field(eq=False)
+    group: int = field(eq=False)
+    is_dead: bool = field(eq=False)
+
+
+def _process(pid: int) -> _Process | None:
+    try:
+        # "pid (any name) state parent group ... began", see proc(5)
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:  # it ended meanwhile
+        return None
+    return _Process(pid, int(fields[19]), int(fields[1]), int(fields[2]), fields[0] in b"ZX")
+
+
+def _processes() -> Iterator[_Process]:
+    """All that live."""
+    for each in Path("/proc").iterdir():
+        found = _process(int(each.name)) if each.name.isdecimal() else None
+        if found and not found.is_dead:
+            yield found
+
+
+def _add_children(everybody: Iterable[_Process], seen: set[_Process]) -> None:
+    """Add the children of those that were seen and live, and theirs."""
+    children: dict[int, list[_Process]] = {}
+    for process in everybody:
+        children.setdefault(process.parent, []).append(process)
+    parents = [process for process in everybody if process in seen]
+    while parents:
+        new = [each for each in children.get(parents.pop().pid, ()) if each not in seen]
+        seen.update(new)
+        parents += new
+
+
+def _can_write_to(pipe: IO[bytes] | None, pid: int) -> bool:
+    """Whether a process has the other end of a pipe of ours."""
+    if pipe is None or pipe.closed:
+        return False
+    with suppress(OSError):  # it ended meanwhile, or is another user's
+        ours = os.fstat(pipe.fileno())
+        for each in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                writes = each.lstat().st_mode & stat.S_IWUSR
+                if writes and os.path.samestat(ours, each.stat()):
+                    return True
+    return False
 
 
 def _in_group(group: int) -> Iterator[int]:
