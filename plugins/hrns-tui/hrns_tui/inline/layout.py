@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from prompt_toolkit.data_structures import Point
 from prompt_toolkit.filters import Condition, is_searching
-from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
 from prompt_toolkit.layout import (
-    AnyContainer,
     BufferControl,
     ConditionalContainer,
     Dimension,
-    FormattedTextControl,
-    HSplit,
     Layout,
     Window,
 )
@@ -28,18 +23,14 @@ from hrns.cli.printing import plain
 from ..cells import cells, padded
 from ..paint import Paint, Style
 from .desk import Desk
+from .rows import Rows, Stack
 
-__all__ = ["Panels", "build_layout", "fragments"]
+__all__ = ["Panels", "build_layout"]
 
 _INPUT_ROWS = 6
 _MENU_ROWS = 8
 
 Lines = Callable[[], list[str]]
-
-
-def fragments(lines: list[str]) -> StyleAndTextTuples:
-    """Lines in escape sequences, as prompt_toolkit has them."""
-    return to_formatted_text(ANSI("\n".join(lines)))
 
 
 class Panels:
@@ -57,35 +48,20 @@ def build_layout(desk: Desk, panels: Panels, paint: Callable[[], Paint]) -> Layo
     search = SearchToolbar(ignore_case=True)
     prompt = _input(desk, search)
     answer = _answer(desk)
-    parts: list[AnyContainer] = [
-        _lines_window(panels.live),
-        _lines_window(panels.aside),
-        _lines_window(panels.form),
-        _lines_window(panels.status),
-        ConditionalContainer(answer, desk.types_answer),
-        ConditionalContainer(prompt, ~desk.types_answer),
-        search,
-        ConditionalContainer(
-            _lines_window(lambda: _menu(desk, paint())),
-            Condition(lambda: desk.draft.complete_state is not None) & ~is_searching,
+    return Layout(
+        Stack(
+            Rows(lambda: [*panels.live(), *panels.aside(), *panels.form(), *panels.status()]),
+            [
+                ConditionalContainer(answer, desk.types_answer),
+                ConditionalContainer(prompt, ~desk.types_answer),
+                search,
+                ConditionalContainer(
+                    Rows(lambda: _menu(desk, paint())),
+                    Condition(lambda: desk.draft.complete_state is not None) & ~is_searching,
+                ),
+            ],
         ),
-    ]
-    return Layout(HSplit(parts), focused_element=prompt)
-
-
-def _lines_window(lines: Lines) -> Window:
-    """A window exactly as high as its lines."""
-    shown: list[str] = []
-
-    def height() -> Dimension:
-        shown[:] = lines()
-        return Dimension.exact(len(shown))
-
-    return Window(
-        FormattedTextControl(lambda: fragments(shown), get_cursor_position=lambda: Point(0, 0)),
-        height=height,
-        dont_extend_height=True,
-        always_hide_cursor=True,
+        focused_element=prompt,
     )
 
 
