@@ -188,7 +188,7 @@ class LoopbackServer:
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
         self._acceptor = _started(self._accept)
 
-    def wait_for(self, happened: Callable[[LoopbackServer], object], timeout_s: float = 5) -> bool:
+    def wait_for(self, happened: Callable[[LoopbackServer], object], timeout_s: float = 20) -> bool:
         """Wait until `happened(server)` is true; returns whether it is.
 
         It is asked again whenever a request arrives or is aborted::
