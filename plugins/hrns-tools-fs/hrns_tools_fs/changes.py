@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from hrns.cancel import Cancel
 from hrns.errors import ToolFailure
 from hrns.messages import Diff, ToolResult
 
@@ -78,8 +79,8 @@ class Change:
         notes = ["there was no such file, so it was made with newString"] if old else []
         return _done(notes, place, Diff(place.shown, None, text))
 
-    def edit(self, replacements: Sequence[Replacement]) -> ToolResult:
-        """Make all replacements, or none."""
+    def edit(self, replacements: Sequence[Replacement], cancel: Cancel) -> ToolResult:
+        """Make all replacements, or none; none either once it is cancelled."""
         place = self.place
         with self.host.writing(place.path):
             opened = self._open()
@@ -90,7 +91,9 @@ class Change:
                 )
             edited = apply(opened.decoded.text, _edits(replacements))
             changed = opened.decoded.with_text(edited.text)
-            self._replace(opened, _encoded(place, changed))
+            data = _encoded(place, changed)
+            cancel.check()  # who was told that this was interrupted is not to find it done
+            self._replace(opened, data)
         return _done(edited.notes, place, _diff(self.place, opened.decoded, changed))
 
     def _open(self) -> _Opened:
@@ -104,9 +107,11 @@ class Change:
             raise ToolFailure(f"{place.shown} has {info.size} bytes, too many to edit")
         try:
             with self.host.open(place.path) as file:
-                data = file.read()
+                data = file.read(EDIT_BYTES + 1) or b""  # some in /proc say nothing of their size
         except OSError as error:
             raise ToolFailure(f"{place.shown} cannot be read: {error.strerror}") from error
+        if len(data) > EDIT_BYTES:
+            raise ToolFailure(f"{place.shown} has more than {EDIT_BYTES} bytes, too many to edit")
         real = self.host.resolve(place.path)
         decoded = decode(data, self.memory.encoding(real))
         if decoded is None:

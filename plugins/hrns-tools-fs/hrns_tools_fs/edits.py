@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from attrs import field, frozen
 
@@ -92,18 +93,32 @@ def _apply_one(text: str, edit: Edit) -> Edited:
     if old == new:
         raise ToolFailure("oldString and newString are the same")
     folded = _Folded.of(text)
-    starts = _occurrences(folded.text, old)
-    if not starts:
+    if old not in folded.text:
         return _apply_tolerant(folded, old, new)
-    if len(starts) > 1 and not edit.every:
-        lines = ", ".join(
-            dict.fromkeys(str(folded.line_at(start)) for start in starts[:_SHOWN_PLACES])
-        )
+    if not edit.every:
+        start = _only_place(folded, old)
+        return Edited(folded.replaced([(start, old, new)]))
+    if not folded.breaks:
+        return Edited(text.replace(old, new))
+    starts = _occurrences(folded.text, old, len(old))
+    return Edited(folded.replaced([(start, old, new) for start in starts]))
+
+
+def _only_place(folded: _Folded, old: str) -> int:
+    """Where `old` stands.
+
+    Raises:
+        ToolFailure: in several places, which may overlap: nobody knows which is meant.
+    """
+    starts = list(islice(_occurrences(folded.text, old, 1), _SHOWN_PLACES))
+    if len(starts) > 1:
+        count = max(len(starts), folded.text.count(old))
+        lines = ", ".join(dict.fromkeys(str(folded.line_at(start)) for start in starts))
         raise ToolFailure(
-            f"oldString stands {len(starts)} times in the file (lines {lines}); "
+            f"oldString stands {count} times in the file (lines {lines}); "
             "add lines around it until it is unique, or set replaceAll"
         )
-    return Edited(folded.replaced([(start, old, new) for start in starts]))
+    return starts[0]
 
 
 @frozen
@@ -162,14 +177,12 @@ def _with_lf(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def _occurrences(text: str, old: str) -> list[int]:
-    """Where it stands, from the left, without overlaps."""
-    starts: list[int] = []
+def _occurrences(text: str, old: str, step: int) -> Iterator[int]:
+    """Where it stands, from the left; the next at least `step` further."""
     start = text.find(old)
     while start >= 0:
-        starts.append(start)
-        start = text.find(old, start + len(old))
-    return starts
+        yield start
+        start = text.find(old, start + step)
 
 
 def _common(old: str, new: str) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from itertools import islice
 
@@ -29,7 +30,7 @@ def page(lines: Iterable[str], offset: int, limit: int, total: int | None) -> st
         limit: how many lines at most; `PAGE_BYTES` bound them as well.
         total: how many there are, or None if nobody counted.
     """
-    shown = _fitting(islice(lines, offset - 1, None), limit)
+    shown = _fitting(islice(lines, min(offset - 1, sys.maxsize), None), limit)
     if not shown.lines:
         return f"[the file has fewer than {offset} lines]"
     last = offset - 1 + len(shown.lines)

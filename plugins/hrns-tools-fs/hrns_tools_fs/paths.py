@@ -48,6 +48,8 @@ def locate(text: str, cwd: Path, host: Host) -> Place:
         found = path if host.info(path) is not None else _look_alike(path, host)
     except OSError as error:
         raise ToolFailure(f"{text}: {error.strerror}") from error
+    except UnicodeError as error:
+        raise ToolFailure(f"{text!r} has a character that no path holds") from error
     return Place(found, text, "" if found == path else f"on the disk it is {str(found)!r}")
 
 

@@ -71,7 +71,7 @@ class Reading:
             if info.size > WHOLE_BYTES:
                 return _noted(place, self._stream(place, offset, limit, context.cancel))
             with self.host.open(place.path) as file:
-                data = file.read(WHOLE_BYTES)
+                data = file.read(WHOLE_BYTES) or b""  # None: it has nothing to say as yet
         except OSError as error:
             raise ToolFailure(f"{place.shown} cannot be read: {error.strerror}") from error
         if (media_type := image_type(data)) is not None:

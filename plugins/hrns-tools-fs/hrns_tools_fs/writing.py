@@ -59,7 +59,7 @@ class Writing:
         change = self._change(fileName, context)
         if not change.is_there():
             return change.create(newString, oldString)
-        return change.edit([Replacement(oldString, newString, replaceAll)])
+        return change.edit([Replacement(oldString, newString, replaceAll)], context.cancel)
 
     def edit_file(
         self, fileName: str, edits: list[Replacement], context: ToolContext
@@ -67,7 +67,7 @@ class Writing:
         """Make several replacements in one file, one after the other: all of them or none."""
         if not edits:
             raise ToolFailure("edits is empty")
-        return self._change(fileName, context).edit(edits)
+        return self._change(fileName, context).edit(edits, context.cancel)
 
     def prepare_write(
         self,

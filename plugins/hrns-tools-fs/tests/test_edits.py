@@ -51,6 +51,12 @@ def test_several_matches_are_refused_with_their_lines() -> None:
         apply("x x\ny\nx\n", [Edit("x", "z")])
 
 
+def test_matches_that_overlap_are_several() -> None:
+    with pytest.raises(ToolFailure, match=r"stands 2 times in the file \(lines 1, 2\)"):
+        apply("  }\n  }\n  }\n", [Edit("  }\n  }\n", "  }\n")])
+    assert apply("aaa", [Edit("aa", "b", every=True)]) == Edited("ba")
+
+
 def test_several_matches_are_replaced_when_that_is_meant() -> None:
     assert apply("x x\r\ny\r\nx\r\n", [Edit("x", "a\nb", every=True)]).text == (
         "a\r\nb a\r\nb\r\ny\r\na\r\nb\r\n"

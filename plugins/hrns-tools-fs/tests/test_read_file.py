@@ -122,6 +122,16 @@ def test_a_huge_file_is_read_no_further_than_is_asked(tools: Toolbox, tmp_path: 
     )
 
 
+def test_an_offset_that_no_file_has_is_told(tools: Toolbox, tmp_path: Path) -> None:
+    with (tmp_path / "huge").open("wb") as file:
+        file.write(b"line\n" * 1000)
+        file.seek(20_000_000)
+        file.write(b"\n")
+    assert tools("read_file", fileName="huge", offset=10**20) == (
+        f"[the file has fewer than {10**20} lines]"
+    )
+
+
 def test_an_offset_past_the_end_of_a_huge_file_is_told(tools: Toolbox) -> None:
     tools.file("large.log", "a line of some length\n" * 800_000)
     assert tools("read_file", fileName="large.log", offset=900_000) == (
@@ -211,7 +221,7 @@ def test_of_two_names_that_look_the_same_none_is_taken(tools: Toolbox) -> None:
     assert "there is no such file; did you mean" in tools("read_file", fileName="a b")
 
 
-@pytest.mark.parametrize("name", ["", "a\0b"])
+@pytest.mark.parametrize("name", ["", "a\0b", "\ud800"])
 def test_what_is_no_path_is_refused(tools: Toolbox, name: str) -> None:
     with pytest.raises(Exception, match=r"path"):
         tools.prepare("read_file", fileName=name)

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 from hrns_tools_fs.testing import Toolbox
 
+from hrns.errors import Cancelled
 from hrns.messages import Diff, ToolResult
 from hrns.permissions import Access, Prepared
 
@@ -120,6 +122,35 @@ def test_the_mode_stays(tools: Toolbox, mode: int) -> None:
     path.chmod(mode)
     assert tools("write_file", fileName="s.sh", oldString="1", newString="2") == "OK"
     assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="a system without extended attributes")
+def test_the_extended_attributes_stay(tools: Toolbox) -> None:
+    path = tools.file("a.txt", "1")
+    try:
+        os.setxattr(path, "user.origin", b"elsewhere")
+    except OSError:
+        pytest.skip("a file system without extended attributes")
+    assert tools("write_file", fileName="a.txt", oldString="1", newString="2") == "OK"
+    assert os.getxattr(path, "user.origin") == b"elsewhere"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
+def test_file_that_does_not_say_how_long_it_is_is_read_no_further_than_can_be_edited(
+    tools: Toolbox,
+) -> None:
+    name = "/proc/self/pagemap"  # 256 GB, and says 0
+    assert tools("write_file", fileName=name, oldString="a", newString="b") == (
+        f"ERROR: {name} has more than 67108864 bytes, too many to edit"
+    )
+
+
+def test_what_was_interrupted_is_not_written(tools: Toolbox) -> None:
+    path = tools.file("a.txt", "1")
+    tools.session.cancel.set("interrupted")
+    with pytest.raises(Cancelled):
+        tools("write_file", fileName="a.txt", oldString="1", newString="2")
+    assert path.read_text() == "1"
 
 
 def test_a_symbolic_link_stays_one(tools: Toolbox, tmp_path: Path) -> None:

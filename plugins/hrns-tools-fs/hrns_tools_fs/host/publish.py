@@ -28,12 +28,12 @@ def publish_new(path: Path, data: bytes) -> None:
 
 
 def publish_over(path: Path, data: bytes, check: Callable[[os.stat_result], None]) -> None:
-    """Replace a file's content; its mode and owner stay.
+    """Replace a file's content; its mode, owner and extended attributes stay.
 
     Parameters:
         check: is given the file as it stands just before it is replaced, and may raise.
     """
-    with _written(path.parent, data, 0o600, path.stat()) as draft:
+    with _written(path.parent, data, 0o600, path) as draft:
         temporary = _hidden_name(path.parent)
         draft.take_name(temporary)
         try:
@@ -111,9 +111,7 @@ class _HiddenDraft:
 
 
 @contextmanager
-def _written(
-    directory: Path, data: bytes, mode: int, like: os.stat_result | None
-) -> Iterator[_Draft]:
+def _written(directory: Path, data: bytes, mode: int, like: Path | None) -> Iterator[_Draft]:
     """A draft with the content, safe on the disk; the directory is synced afterwards."""
     draft = _draft(directory, mode)
     try:
@@ -144,12 +142,29 @@ def _hidden_name(directory: Path) -> Path:
     return directory / f".hrns-{os.urandom(8).hex()}.tmp"
 
 
-def _make_like(descriptor: int, like: os.stat_result) -> None:
+def _make_like(descriptor: int, path: Path) -> None:
+    like = path.stat()
     if not hasattr(os, "fchown"):
         return
-    with suppress(PermissionError):  # only root can give files away; the content matters more
+    mode = stat.S_IMODE(like.st_mode)
+    try:
         os.fchown(descriptor, like.st_uid, like.st_gid)
-    os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
+    except PermissionError:  # only root can give files away; the content matters more
+        with suppress(PermissionError):
+            os.fchown(descriptor, -1, like.st_gid)
+        mode &= ~(stat.S_ISUID | stat.S_ISGID)  # nobody is to get our rights by this
+    os.fchmod(descriptor, mode)
+    _copy_attributes(path, descriptor)
+
+
+def _copy_attributes(path: Path, descriptor: int) -> None:
+    """The extended attributes, access lists among them (Linux); those that may be written."""
+    if not hasattr(os, "listxattr"):
+        return
+    with suppress(OSError):  # a file system without any
+        for name in os.listxattr(path):
+            with suppress(OSError):
+                os.setxattr(descriptor, name, os.getxattr(path, name))
 
 
 def _sync_directory(directory: Path) -> None:
