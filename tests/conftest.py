@@ -145,8 +145,12 @@ class Hrns:
         self, *arguments: str, stdin: str = "", environ: Mapping[str, str] | None = None
     ) -> CompletedProcess[str]:
         """Run a process to its end."""
-        process = self.start(*arguments, environ=environ)
-        out, err = process.communicate(stdin, timeout=50)
+        with self.start(*arguments, environ=environ) as process:
+            try:
+                out, err = process.communicate(stdin, timeout=50)
+            except BaseException:
+                process.kill()  # it is not to disturb the tests behind this one
+                raise
         return self._done(arguments, process.returncode, out, err)
 
     def call(

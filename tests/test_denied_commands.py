@@ -196,7 +196,7 @@ def runs(shell: str, line: str, stage: Path) -> set[str]:
         env={"PATH": str(stage / "bin"), "HOME": str(stage)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=20,
+        timeout=50,
         check=False,
     )
     return set((stage / "log").read_text().split())

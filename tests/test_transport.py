@@ -300,7 +300,7 @@ def test_signal_wakes_the_main_thread_out_of_a_wait_and_a_read(answer: Answer | 
             assert server.wait_for(lambda s: s.requests, timeout_s=20)
             time.sleep(0.2)  # so that it waits again
             process.send_signal(signal.SIGINT)
-            assert process.communicate(timeout=20)[0] == "True\n"
+            assert process.communicate(timeout=30)[0] == "True\n"
 
 
 INTERRUPTED = """

@@ -116,7 +116,7 @@ def run(environ: Mapping[str, str], work: Path) -> Run:
             input=stdin,
             capture_output=True,
             encoding="utf-8",
-            timeout=120,
+            timeout=240,
             check=False,
         )
         assert "Traceback" not in done.stderr, done.stderr

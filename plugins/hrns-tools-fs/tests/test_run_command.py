@@ -341,7 +341,7 @@ def test_nothing_is_left_that_took_the_mark_off(tools: Toolbox, mark: str, line:
         answer = tools("run_command", command=line.format(mark), timeout=0.5)
     assert "timed out" in answer
     assert "still runs" not in answer
-    assert processes(mark) == []
+    assert comes(lambda: processes(mark) == [])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows who started whom")
