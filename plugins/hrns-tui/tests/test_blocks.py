@@ -85,6 +85,12 @@ def test_long_fence_is_finished_with_the_line_that_follows_it() -> None:
     assert finished(code, "```\n", "\n", "Done", ".\n") == [[], [], [], [], [f"{code}```\n\n"]]
 
 
+def test_other_separators_than_line_breaks_end_no_line() -> None:
+    text = "a\u2028b\x0cc\x85d\n\n```\ncode\n```\r\nend\r\rnext"
+    blocks = ["a\u2028b\x0cc\x85d\n\n", "```\ncode\n```\r\n", "end\r\r", "next"]
+    assert split_blocks(text) == blocks
+
+
 def test_files_are_found_by_their_letters_the_likeliest_first() -> None:
     names = ["src/mode.py", "src/other/deep_model.py", "docs/memo dell.txt", "model.py"]
     assert fuzzy(names, "model") == [

@@ -15,6 +15,8 @@ from markdown_it import MarkdownIt
 __all__ = ["BlockSplitter", "split_blocks"]
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+"""A line, as the parser counts them: it is not ended by all that ends one for `splitlines`."""
 _SMALL = 4096
 _GROWTH = 1.25
 """A long open block is looked at again when it has grown so much: the whole stays linear."""
@@ -77,7 +79,7 @@ class BlockSplitter:
 
 def split_blocks(text: str) -> list[str]:
     """The top-level blocks, which joined are the text again."""
-    lines = text.splitlines(keepends=True)
+    lines = _LINE.findall(text)
     starts = [
         token.map[0]
         for token in _parser().parse(text)

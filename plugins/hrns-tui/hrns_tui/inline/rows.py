@@ -37,7 +37,7 @@ class Rows(Container):
         self._shown = self._lines()
         return Dimension.exact(len(self._shown))
 
-    def write_to_screen(
+    def write_to_screen(  # noqa: PLR0917 - as prompt_toolkit has it
         self,
         screen: Screen,
         mouse_handlers: MouseHandlers,  # noqa: ARG002 - the mouse is the terminal's own
@@ -90,7 +90,7 @@ class Stack(Container):
             ]
         return Dimension.exact(sum(self._heights))
 
-    def write_to_screen(
+    def write_to_screen(  # noqa: PLR0917 - as prompt_toolkit has it
         self,
         screen: Screen,
         mouse_handlers: MouseHandlers,
