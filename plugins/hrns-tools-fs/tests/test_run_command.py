@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from hrns_tools_fs.host.processes import _PosixCommand, start
 from hrns_tools_fs.testing import Toolbox
 
 from hrns.messages import Terminal, ToolResult
@@ -190,6 +191,20 @@ def test_the_time_limit_ends_the_command_and_gives_what_it_printed(tools: Toolbo
         "output so far:\nbegun\n"
     )
     assert json.loads(result.structured or "")["exit_status"] is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows who started whom")
+def test_who_started_others_is_ended_before_them(tmp_path: Path) -> None:
+    line = 'sh -c \'sh -c "sh -c \\"sleep 3600; :\\"; :"; :\'; :'
+    command = start(line, tmp_path)
+    assert isinstance(command, _PosixCommand)
+    assert comes(lambda: len(list(command._living())) == 5)
+    first, *others = command._living()
+    for pid in others:
+        assert Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1] == str(first)
+        first = pid
+    command.end(0)
+    command.reap()
 
 
 def test_a_command_that_is_asked_to_end_is_asked_once(tools: Toolbox) -> None:

@@ -111,7 +111,10 @@ class _PosixCommand:
         _reap(self._process)
 
     def _signal_living(self, number: signal.Signals) -> None:
-        """Each gets the signal once: some take a second SIGTERM for leave to drop everything."""
+        """Each gets the signal once: some take a second SIGTERM for leave to drop everything.
+
+        Who started others gets it first: a shell whose `sleep` had ended would go on with its line.
+        """
         for pid in list(self._living()):
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
@@ -122,7 +125,8 @@ class _PosixCommand:
         everybody = set(_processes())
         self._seen.update(process for process in everybody if self._is_of_it(process))
         _add_children(everybody, self._seen)
-        return (process.pid for process in self._seen & everybody)
+        oldest_first = sorted(self._seen & everybody, key=lambda each: (each.began, each.pid))
+        return (process.pid for process in oldest_first)
 
     def _is_of_it(self, process: _Process) -> bool:
         """Whether a process can be told to be of this command by itself."""
