@@ -84,7 +84,13 @@ def _converse(
     launch: Launch, screen: View, prompt: Prompt, dialogue: TerminalDialogue, ask: Ask
 ) -> int:
     """Open a session, and hold it until the person leaves; returns the exit status."""
-    session = boot(launch, dialogue, ask)
+    opened: list[Session | None] = []
+    try:
+        prompt.interruptible(lambda: opened.append(boot(launch, dialogue, ask)))
+    except KeyboardInterrupt:
+        screen.notice("interrupted")
+        return status.INTERRUPTED
+    [session] = opened
     if session is None:
         return status.INTERRUPTED
     app = App(launch, session, screen=screen, prompt=prompt, dialogue=dialogue, ask=ask)

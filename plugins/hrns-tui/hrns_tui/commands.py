@@ -21,7 +21,6 @@ from hrns.config import (
 from hrns.connecting import within
 from hrns.errors import ConfigError, HrnsError
 from hrns.nearest import nearest
-from hrns.providers.base import ModelInfo
 from hrns.records import CommandHost, SlashCommand
 from hrns.session import Session
 
@@ -29,7 +28,7 @@ from .banner import KEY_ROWS, banner
 from .hosting import TerminalHost
 from .informing import INFORMING, MODES
 from .listed import list_models, listed_models
-from .models import missing_model
+from .models import missing_model, told_window
 from .onboarding import connect
 from .recalling import RECALLING
 from .tables import marked, table
@@ -58,14 +57,8 @@ def _new(host: CommandHost, _argument: str) -> None:
 
 def _models(host: CommandHost, _argument: str) -> None:
     session = host.session
-    rows = [
-        (marked(model.id, session.model), _told_window(model)) for model in list_models(session)
-    ]
+    rows = [(marked(model.id, session.model), told_window(model)) for model in list_models(session)]
     host.say(table(rows) or f"Provider {session.entry.name} lists no models.")
-
-
-def _told_window(model: ModelInfo) -> str:
-    return f"{model.context_window} tokens" if model.context_window else ""
 
 
 def _model(host: CommandHost, name: str) -> None:
@@ -187,7 +180,7 @@ def choices(host: CommandHost, command: SlashCommand) -> list[tuple[str, str]]:
     match command.name if command in COMMANDS else "":
         case "model":
             models = listed_models(session) or list_models(session)
-            return [(model.id, _told_window(model)) for model in models]
+            return [(model.id, told_window(model)) for model in models]
         case "provider":
             known = known_providers(session.config, session.environ)
             return [(name, entry.model) for name, entry in known.items()]

@@ -5,36 +5,46 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hrns.config import Config, ProviderConfig, edit_config, set_model
+from hrns.connecting import list_models, within
 from hrns.errors import ConfigError, ProviderError
 from hrns.plugins import Plugins
 from hrns.providers.base import ModelInfo
 from hrns.session import build_provider
 
-from .dialogue import Dialogue, meant, numbered
+from .dialogue import Dialogue
 
-__all__ = ["ask_model", "missing_model"]
+__all__ = ["LISTING_S", "ask_model", "missing_model", "told_window"]
+
+LISTING_S = 20.0
+"""How long a list of models is waited for."""
+
+_ANOTHER = "(another)"
+
+
+def told_window(model: ModelInfo) -> str:
+    """What to say of how much a model takes in; "" if that is not known."""
+    return f"{model.context_window} tokens" if model.context_window else ""
 
 
 def ask_model(
-    dialogue: Dialogue, label: str, models: Sequence[ModelInfo], default: str = ""
+    dialogue: Dialogue, title: str, models: Sequence[ModelInfo], default: str = ""
 ) -> str | None:
     """The name of a model; None if the person would rather not.
 
-    Any name will do, since not every server lists all that it has.
+    It is picked from those that are listed, or named: not every server lists all that it has.
 
     Parameters:
-        default: what an empty line stands for; if it is "", the first model there is.
+        default: the model to begin with, or "" for the first that is listed.
     """
-    names = [model.id for model in models]
-    if names:
-        dialogue.say("\n".join(["Its models:", *numbered([(name, "") for name in names])]))
-    while True:
-        given = dialogue.ask(label, default=default or next(iter(names), ""))
-        if given is None:
-            return None
-        if name := meant(given, names) or ("" if given.isdigit() else given):
-            return name
-        dialogue.error("a model has to be named, by number or by name")
+    if models:
+        options = [(model.id, told_window(model)) for model in models]
+        options.sort(key=lambda option: option[0] != default)
+        chosen = dialogue.pick(title, [*options, (_ANOTHER, "a model that is not listed")])
+        if chosen != _ANOTHER:
+            return chosen
+    while (name := dialogue.ask(title, default=default)) == "":
+        dialogue.error("a model has to be named")
+    return name
 
 
 def missing_model(
@@ -55,9 +65,10 @@ def missing_model(
     if named := environ.get("HRNS_MODEL", "").strip():
         return named, config
     dialogue.say(f"No model is named for provider {entry.name}.")
+    provider = build_provider(plugins, entry, environ)
     models: Sequence[ModelInfo] = ()
     try:
-        models = build_provider(plugins, entry, environ).models()
+        models = within(LISTING_S, lambda: list_models(provider))
     except ProviderError as error:
         dialogue.error(f"its models could not be listed: {error}")
     model = ask_model(dialogue, "Model", models)

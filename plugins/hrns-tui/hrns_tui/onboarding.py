@@ -1,10 +1,15 @@
-"""Connecting a model: what is asked, checked and saved. Nothing is written before the end."""
+"""Connecting a model: what is asked, checked and saved. Nothing is written before the end.
+
+What a name or a URL stands for, and how it is tried, is the same as for `hrns connect`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from ssl import SSLCertVerificationError
+from urllib.parse import urlsplit
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from hrns.config import (
     DEMO,
@@ -12,24 +17,44 @@ from hrns.config import (
     Config,
     ProviderConfig,
     edit_config,
+    find_provider,
     put_provider,
     set_current_provider,
 )
-from hrns.connecting import api_of, entry_for
-from hrns.errors import ConfigError, HrnsError
+from hrns.config.values import public_url
+from hrns.connecting import (
+    api_of,
+    ask_a_word,
+    checked_name,
+    entry_for,
+    full_url,
+    list_models,
+    within,
+)
+from hrns.errors import (
+    BrokenStream,
+    ConfigError,
+    HrnsError,
+    RequestRefused,
+    ServerFault,
+    UsageError,
+)
+from hrns.nearest import nearest
 from hrns.plugins import Plugins
-from hrns.providers.base import ModelInfo
+from hrns.providers.base import ModelInfo, Provider
 from hrns.providers.endpoints import read_endpoint
 from hrns.providers.http import APIS
 from hrns.session import build_provider
 
 from .dialogue import Dialogue, confirm
 from .local_servers import local_servers
-from .models import ask_model
+from .models import LISTING_S, ask_model
 
 __all__ = ["connect"]
 
 _OTHER = "other"
+_WORD_S = 60.0
+"""How long the first words of a model are waited for: it may have to be loaded."""
 
 
 def connect(
@@ -40,7 +65,7 @@ def connect(
     Returns the configuration as it was saved; None if the person would rather not, or if it
     could not be saved. Either is told.
     """
-    entry = _ask_provider(dialogue, config, plugins, environ)
+    entry = _Connection(dialogue, config, plugins, environ).asked()
     if entry is None:
         dialogue.say("Nothing was saved.")
         return None
@@ -56,102 +81,180 @@ def connect(
     return saved
 
 
-def _ask_provider(
-    dialogue: Dialogue, config: Config, plugins: Plugins, environ: Mapping[str, str]
-) -> ProviderConfig | None:
-    """A whole entry: one whose models could be listed, or that is wanted all the same."""
-    entry = _ask_entry(dialogue, config, environ)
-    if entry is None or entry == DEMO:
-        return entry
-    if entry.url and (entry.resolved_key(environ) or entry in local_servers()):
-        found = _list_models(dialogue, entry, plugins, environ)
-        if found is not None:
-            model = ask_model(dialogue, "Default model", found, entry.model)
-            return None if model is None else evolve(entry, model=model)
-    while True:
-        asked = _ask_server(dialogue, entry, plugins)
-        if asked is None:
+@frozen
+class _Connection:
+    """One attempt to connect a provider. Where a question is not answered, None is returned."""
+
+    dialogue: Dialogue
+    config: Config
+    plugins: Plugins
+    environ: Mapping[str, str]
+
+    def asked(self) -> ProviderConfig | None:
+        """A whole entry: one that was tried, or that is wanted all the same."""
+        local = local_servers(self.plugins)
+        chosen = self._choose(local)
+        if chosen is None:
             return None
-        models = _list_models(dialogue, asked, plugins, environ)
-        wanted = True if models is not None else confirm(dialogue, "Save it all the same?")
-        if wanted is None:
-            return None
-        if wanted:
-            model = ask_model(dialogue, "Default model", models or (), asked.model)
-            return None if model is None else evolve(asked, model=model)
-        entry = asked
-
-
-def _ask_entry(
-    dialogue: Dialogue, config: Config, environ: Mapping[str, str]
-) -> ProviderConfig | None:
-    """What to begin with: a server that listens here, a known service, the demo, or a new name."""
-    local = {each.name: each for each in local_servers()}
-    options = [(name, f"listens at {each.url}") for name, each in local.items()]
-    for each in ENVIRONMENT_PROVIDERS:
-        has_key = bool(environ.get(each.variable, "").strip())
-        found = f"the key in ${each.variable} is used" if has_key else f"at {each.url}"
-        options.insert(0 if has_key else len(options), (each.name, found))
-    options += [(DEMO.name, "needs neither key nor network"), (_OTHER, "a server of your own")]
-    chosen = dialogue.pick("Which provider is to be connected?", _distinct(options))
-    if chosen == _OTHER:
-        chosen = _ask_name(dialogue)
-    if chosen is None or chosen == DEMO.name:
-        return DEMO if chosen else None
-    if chosen in local:
-        return local[chosen]
-    return entry_for(chosen, config, environ) or ProviderConfig(chosen)
-
-
-def _distinct(options: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The options without those whose name came before."""
-    first: dict[str, str] = {}
-    for name, description in options:
-        first.setdefault(name, description)
-    return [*first.items()]
-
-
-def _ask_name(dialogue: Dialogue) -> str | None:
-    while (name := dialogue.ask("Provider name")) == "":
-        dialogue.error("the provider needs a name, such as openai or home")
-    return name
-
-
-def _ask_server(
-    dialogue: Dialogue, entry: ProviderConfig, plugins: Plugins
-) -> ProviderConfig | None:
-    """The entry with the URL, key and TLS verification that the person gives."""
-    located = _ask_url(dialogue, entry, plugins)
-    if located is None:
-        return None
-    key = dialogue.ask(_key_label(entry.key), default=entry.key, secret=True)
-    if key is None:
-        return None
-    skip = False
-    if located.url.lower().startswith("https:"):
-        question = "Skip the verification of TLS certificates?"
-        answer = confirm(dialogue, question, default=entry.skip_verify)
-        if answer is None:
-            return None
-        skip = answer
-    return evolve(located, key=key, skip_verify=skip)
-
-
-def _ask_url(dialogue: Dialogue, entry: ProviderConfig, plugins: Plugins) -> ProviderConfig | None:
-    while True:
-        url = dialogue.ask("URL", default=entry.url)
-        if url is None:
-            return None
-        if url == entry.url and (url or entry.api not in APIS):
-            return entry
-        api = api_of(url, plugins)
-        try:
-            if api in APIS:
-                read_endpoint(url, api)
-        except ConfigError as error:
-            dialogue.error(str(error))
+        if chosen == DEMO.name:
+            return DEMO
+        for server in local:
+            if server.name == chosen:
+                return self._settled(server)
+        if chosen != _OTHER:
+            known = entry_for(chosen, self.config, self.environ) or ProviderConfig(chosen)
+            entry = known if self._has_key(known) else self._ask_key(known)
         else:
-            return evolve(entry, url=url, api=api)
+            name = self._ask_name()
+            entry = None if name is None else self._ask_server(self._entry(name))
+        return None if entry is None else self._settled(entry)
+
+    def _entry(self, name: str) -> ProviderConfig:
+        return entry_for(name, self.config, self.environ) or ProviderConfig(name)
+
+    # What is asked
+
+    def _choose(self, local: Sequence[ProviderConfig]) -> str | None:
+        """What to begin with: a server that listens here, a known service, the demo, or another."""
+        options = {each.name: f"listens at {each.url}" for each in local}
+        with_key = {
+            known.name: f"the key in ${known.variable} is used"
+            for known in ENVIRONMENT_PROVIDERS
+            if self.environ.get(known.variable, "").strip()
+        }
+        services = {known.name: f"at {known.url}" for known in ENVIRONMENT_PROVIDERS}
+        options = {**services, **options, **with_key}
+        first = [*with_key, *(each.name for each in local)]
+        named = dict.fromkeys([*first, *services])
+        return self.dialogue.pick(
+            "Which provider is to be connected?",
+            [
+                *((name, options[name]) for name in named),
+                (DEMO.name, "needs neither key nor network"),
+                (_OTHER, "a server of your own"),
+            ],
+        )
+
+    def _ask_name(self) -> str | None:
+        while (name := self.dialogue.ask("Provider name")) is not None:
+            try:
+                return checked_name(name)
+            except UsageError as error:
+                self.dialogue.error(str(error))
+        return None
+
+    def _ask_server(self, entry: ProviderConfig) -> ProviderConfig | None:
+        """The entry with the URL and the key that the person gives."""
+        located = self._ask_url(entry)
+        return None if located is None else self._ask_key(located)
+
+    def _ask_url(self, entry: ProviderConfig) -> ProviderConfig | None:
+        while (typed := self.dialogue.ask("URL", default=entry.url)) is not None:
+            if typed == entry.url and (typed or entry.api not in APIS):
+                return entry
+            try:
+                return self._located(entry, typed)
+            except ConfigError as error:
+                self.dialogue.error(str(error))
+        return None
+
+    def _located(self, entry: ProviderConfig, typed: str) -> ProviderConfig:
+        """The entry at the URL that was typed; a key goes to the server that it was given for."""
+        url = full_url(typed)
+        api = api_of(url, self.plugins)
+        if api in APIS:
+            read_endpoint(url, api)
+        if url != typed.strip():
+            self.dialogue.say(f"The URL has no scheme: taken as {public_url(url)}")
+        moved = urlsplit(url).netloc != urlsplit(entry.url).netloc
+        return evolve(entry, url=url, api=api, key="" if moved else entry.key)
+
+    def _ask_key(self, entry: ProviderConfig) -> ProviderConfig | None:
+        kept = entry.key if self._has_key(entry) else ""
+        key = self.dialogue.ask(_key_label(kept), default=kept, secret=True)
+        return None if key is None else evolve(entry, key=key)
+
+    def _has_key(self, entry: ProviderConfig) -> bool:
+        """Whether there is a key now: a reference may lead nowhere."""
+        try:
+            return bool(entry.resolved_key(self.environ))
+        except ConfigError:
+            return False
+
+    # What is tried
+
+    def _settled(self, entry: ProviderConfig) -> ProviderConfig | None:
+        """The entry with its model, tried until it works or is wanted all the same."""
+        while True:
+            try:
+                return self._tried(entry)
+            except HrnsError as error:
+                self.dialogue.error(f"it does not work yet: {error}")
+                step = self._next_step(entry, error)
+            match step:
+                case "trust":
+                    entry = evolve(entry, skip_verify=True)
+                case "change":
+                    asked = self._ask_server(entry)
+                    if asked is None:
+                        return None
+                    entry = asked
+                case "save":
+                    model = ask_model(self.dialogue, "Default model", (), entry.model)
+                    return None if model is None else evolve(entry, model=model)
+                case None:
+                    return None
+
+    def _tried(self, entry: ProviderConfig) -> ProviderConfig | None:
+        """The entry with a model that is listed, or that wrote a word.
+
+        Raises:
+            HrnsError: the server is not reached, or does not take the key or the model.
+        """
+        self.dialogue.say("Checking the connection ...")
+        provider = self._provider(entry)
+        models = self._listed(provider)
+        model = ask_model(self.dialogue, "Default model", models, entry.model)
+        if model is None:
+            return None
+        names = [each.id for each in models]
+        if model not in names:
+            self.dialogue.say(f"Trying {model} ...")
+            try:
+                within(_WORD_S, lambda: ask_a_word(provider, model))
+            except RequestRefused as error:
+                if near := nearest(model, names, 3):
+                    error.hint = f"Did you mean {' or '.join(near)}? {error.hint}".rstrip()
+                raise
+        return evolve(entry, model=model)
+
+    def _provider(self, entry: ProviderConfig) -> Provider:
+        config = evolve(self.config, providers={entry.name: entry})
+        found = find_provider(config, entry.name, self.environ)  # with the URL of its protocol
+        return build_provider(self.plugins, found, self.environ)
+
+    def _listed(self, provider: Provider) -> Sequence[ModelInfo]:
+        """Its models; none if it answers, but does not list them."""
+        try:
+            return within(LISTING_S, lambda: list_models(provider))
+        except (RequestRefused, ServerFault, BrokenStream) as error:
+            self.dialogue.say(f"It lists no models: {error}")
+            return ()
+
+    def _next_step(self, entry: ProviderConfig, error: HrnsError) -> str | None:
+        """What is to be done about a failure."""
+        if _is_about_trust(error) and not entry.skip_verify:
+            skip = confirm(self.dialogue, "Skip the verification of TLS certificates?")
+            if skip is None or skip:
+                return "trust" if skip else None
+        return self.dialogue.pick(
+            "What is to be done?",
+            [
+                ("change", "another URL or key"),
+                ("again", "try it once more, or another model"),
+                ("save", "save it all the same"),
+            ],
+        )
 
 
 def _key_label(key: str) -> str:
@@ -162,13 +265,11 @@ def _key_label(key: str) -> str:
     return "Key (hidden; $NAME takes it from the environment; Enter for none)"
 
 
-def _list_models(
-    dialogue: Dialogue, entry: ProviderConfig, plugins: Plugins, environ: Mapping[str, str]
-) -> Sequence[ModelInfo] | None:
-    """The models there; None if they could not be listed, which is told."""
-    dialogue.say("Checking the connection ...")
-    try:
-        return build_provider(plugins, entry, environ).models()
-    except HrnsError as error:
-        dialogue.error(f"the models could not be listed: {error}")
-        return None
+def _is_about_trust(error: BaseException) -> bool:
+    """Whether a certificate that nobody vouches for is the cause."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, SSLCertVerificationError):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False

@@ -167,8 +167,8 @@ def test_person_who_would_rather_not_gets_no_session(path: Path, document: dict[
 @pytest.mark.parametrize(
     ("entry", "more", "answers", "model"),
     [
-        (BARE, {}, ["2"], "second"),
-        (BARE, {}, [""], "first"),
+        (BARE, {}, ["second"], "second"),
+        (BARE, {}, ["(another)", "third"], "third"),
         ({**BARE, "url": "nowhere"}, {}, ["", "any"], "any"),
         (BARE, {"environ": {"HRNS_MODEL": "of-environ"}}, [], "of-environ"),
         (NEAR, {"environ": {"HRNS_MODEL": "of-environ"}}, [], "n"),
@@ -190,7 +190,7 @@ def test_model_is_the_named_one_else_the_default_else_asked_for(
 def test_model_that_cannot_be_saved_is_used_and_that_is_told(path: Path) -> None:
     launch = launched(path, {"providers": {"only": BARE}, "currentAgent": "Builder"})
     path.write_text("{ no JSON")
-    person = Person("")
+    person = Person("first")
     with booted(launch, person) as session:
         assert session.model == "first"
     assert "Nothing was changed." in person.errors[0]

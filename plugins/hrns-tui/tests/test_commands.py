@@ -132,7 +132,6 @@ DOCUMENT: dict[str, Any] = {
 
 
 KEY_LABEL = "Key (hidden; $NAME takes it from the environment; Enter for none)"
-NEW_MODEL = "Default model [new-1]"
 
 
 class Stage:
@@ -330,9 +329,9 @@ def test_provider_that_is_unknown_or_unusable_changes_nothing(
 
 
 def test_provider_without_a_default_model_asks_for_one(stage: Stage) -> None:
-    stage.host.answers.append("2")
+    stage.host.answers.append("bare-2")
     host = stage.do("/provider bare")
-    assert host.asked == ["Model [bare-1]"]
+    assert [*host.offered][:2] == ["bare-1", "bare-2"]
     assert stage.session.model == "bare-2"
     assert stage.saved["currentProvider"] == "bare"
     assert stage.saved["providers"]["bare"] == {"api": "scripted", "model": "bare-2"}
@@ -387,12 +386,13 @@ def test_agent_that_is_unknown_changes_nothing(stage: Stage) -> None:
 
 
 def test_connect_saves_and_goes_on_with_the_new_provider(stage: Stage) -> None:
-    stage.host.answers.extend(["new", "scripted:1", "secret", "2"])
+    stage.host.answers.extend(["new", "scripted://1", "secret", "new-2"])
     host = stage.do("/connect")
     assert host.errors == []
-    assert host.asked == ["Provider name []", "URL []", f"{KEY_LABEL} [***]", NEW_MODEL]
+    assert host.asked == ["Provider name []", "URL []", f"{KEY_LABEL} [***]"]
+    assert host.offered == {"new-1": "", "new-2": "", "(another)": "a model that is not listed"}
     new = {
-        "url": "scripted:1",
+        "url": "scripted://1",
         "key": "secret",
         "model": "new-2",
         "api": "scripted",
@@ -408,7 +408,7 @@ def test_connect_saves_and_goes_on_with_the_new_provider(stage: Stage) -> None:
 
 
 def test_connect_offers_what_is_there_and_keeps_fields_it_does_not_ask_for(stage: Stage) -> None:
-    stage.host.answers.extend(["near", "", "", ""])
+    stage.host.answers.extend(["near", "", "", "near-1"])
     stage.do("/connect")
     near = {"api": "scripted", "model": "near-1", "note": "kept"}
     assert stage.saved["providers"]["near"] == near
@@ -416,7 +416,7 @@ def test_connect_offers_what_is_there_and_keeps_fields_it_does_not_ask_for(stage
 
 def test_connect_that_cannot_be_saved_changes_nothing(stage: Stage) -> None:
     stage.spoil()
-    stage.host.answers.extend(["far", "", "", ""])
+    stage.host.answers.extend(["far", "", "", "far-1"])
     host = stage.do("/connect")
     assert len(host.errors) == 1
     assert "Nothing was changed." in host.errors[0]

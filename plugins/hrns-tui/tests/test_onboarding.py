@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
+import ssl
+import subprocess
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hrns_tui.local_servers import local_servers
 from hrns_tui.onboarding import connect
 
-from hrns.config import load_config
+from hrns.config import ProviderConfig, load_config
 from hrns.plugins import Plugins
-from hrns.testing import LoopbackServer, json_answer
+from hrns.testing import Answer, LoopbackServer, chat_stream, json_answer
 
 LISTED = json_answer({"data": [{"id": "small"}, {"id": "large"}]})
 
@@ -26,7 +30,7 @@ class Person:
         self.asked: list[str] = []
         self.told: list[str] = []
         self.errors: list[str] = []
-        self.offered: dict[str, str] = {}
+        self.offered: dict[str, dict[str, str]] = {}
 
     def say(self, text: str) -> None:
         self.told.append(text)
@@ -40,13 +44,12 @@ class Person:
         return None if answer is None else answer or default
 
     def pick(self, title: str, options: Sequence[tuple[str, str]]) -> str | None:
-        """Take what is wanted if it is offered, or else name it."""
-        assert title == "Which provider is to be connected?"
-        self.offered = dict(options)
-        wanted = self.answers[0] if self.answers else None
-        if wanted is None or wanted in self.offered:
-            return self.answers.popleft()
-        return "other"
+        """Take what is wanted: "" is the first of them."""
+        self.asked.append(title)
+        self.offered[title] = dict(options)
+        answer = self.answers.popleft()
+        assert answer in (None, "", *self.offered[title])
+        return options[0][0] if answer == "" else answer
 
 
 def connected(path: Path, person: Person, environ: Mapping[str, str] | None = None) -> Any:
@@ -58,18 +61,41 @@ def connected(path: Path, person: Person, environ: Mapping[str, str] | None = No
     return document
 
 
+@pytest.fixture(scope="module")
+def server_tls(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
+    """The server's side of TLS: a certificate that nobody has reason to trust."""
+    if not shutil.which("openssl"):
+        pytest.skip("openssl, which makes the certificate, is not there")
+    folder = tmp_path_factory.mktemp("tls")
+    command = (
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
+        " -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem"
+    )
+    subprocess.run(command.split(), cwd=folder, capture_output=True, check=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    return context
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "config.json"
 
 
+WHICH = "Which provider is to be connected?"
+URL = "URL []"
+KEY = "Key (hidden; $NAME takes it from the environment; Enter for none)"
+MODEL = "Default model"
+NEXT = "What is to be done?"
+
+
 def test_provider_is_checked_and_saved(path: Path) -> None:
     with LoopbackServer(LISTED) as server:
-        person = Person("house", f"{server.url}/v1", "secret", "2")
+        person = Person("other", "house", f"{server.url}/v1", "secret", "large")
         document = connected(path, person)
     assert person.errors == []
-    assert person.asked[-1] == "Default model [small]"
-    assert person.told[-2] == "Its models:\n   1  small\n   2  large"
+    assert person.asked == [WHICH, "Provider name []", URL, KEY, MODEL]
+    assert [*person.offered[MODEL]] == ["small", "large", "(another)"]
     entry = {
         "url": f"{server.url}/v1",
         "key": "secret",
@@ -77,71 +103,116 @@ def test_provider_is_checked_and_saved(path: Path) -> None:
         "api": "openai-chat",
     }
     assert document == {"providers": {"house": entry}, "currentProvider": "house"}
+    assert [r.method for r in server.requests] == ["GET"]  # what is listed needs no other proof
     assert server.requests[0].headers["authorization"] == "Bearer secret"
 
 
-def test_model_that_is_not_listed_can_be_named(path: Path) -> None:
-    with LoopbackServer(LISTED) as server:
-        person = Person("house", server.url, "", "9", "secret-model")
+def test_model_that_is_not_listed_can_be_named_and_is_tried(path: Path) -> None:
+    refusal = json_answer({"error": {"message": "no such model"}}, status=404)
+    with LoopbackServer([LISTED, refusal, LISTED, chat_stream("Hello.")]) as server:
+        person = Person(
+            *("other", "house", f"{server.url}/v1", ""),
+            *("(another)", "", "smal", "again", "(another)", "hidden"),
+        )
         document = connected(path, person)
-    assert person.errors == ["a model has to be named, by number or by name"]
-    assert document["providers"]["house"]["model"] == "secret-model"
+    assert person.errors[0] == "a model has to be named"
+    assert person.errors[1].startswith("it does not work yet: ")
+    assert "Did you mean small?" in person.errors[1]
+    assert person.told[-2] == "Trying hidden ..."
+    assert document["providers"]["house"]["model"] == "hidden"
 
 
 def test_name_and_url_are_asked_for_until_they_can_be_used(path: Path) -> None:
-    person = Person("", "house", "", "localhost:1/v1", "ftp://there", None)
+    person = Person("other", "", "two words", "house", "", "nonsense", "ftp://there", None)
     assert connected(path, person) is None
     assert [error.partition("\n")[0] for error in person.errors] == [
-        "the provider needs a name, such as openai or home",
+        "'' cannot be the name of a provider",
+        "'two words' cannot be the name of a provider",
         "there is no URL",
-        "the URL 'localhost:1/v1' has no scheme",
+        "'nonsense' is neither a known name nor a URL",
         "the URL begins with 'ftp', which is not spoken here",
     ]
     assert person.told[-1] == "Nothing was saved."
 
 
+def test_url_without_a_scheme_gets_one_and_that_is_told(path: Path) -> None:
+    with LoopbackServer(LISTED) as server:
+        bare = server.url.removeprefix("http://")
+        document = connected(path, person := Person("other", "house", f"{bare}/v1", "", ""))
+    assert person.told[0] == f"The URL has no scheme: taken as {server.url}/v1"
+    assert document["providers"]["house"]["url"] == f"{server.url}/v1"
+
+
 def test_failed_check_is_told_and_asked_again_with_what_was_said(path: Path) -> None:
     refusal = json_answer({"error": {"message": "bad key"}}, status=401)
     with LoopbackServer([refusal, LISTED]) as server:
-        person = Person("house", server.url, "wrong", "n", "", "right", "")
+        person = Person("other", "house", server.url, "wrong", "change", "", "right", "")
         document = connected(path, person)
     assert len(person.errors) == 1
-    assert person.errors[0].startswith("the models could not be listed: ")
+    assert person.errors[0].startswith("it does not work yet: ")
     assert "wrong" not in person.errors[0]
-    assert person.asked[3:6] == [
-        "Save it all the same? (y/n) [n]",
+    assert person.asked[4:7] == [
+        NEXT,
         f"URL [{server.url}]",
         "Key (hidden; Enter keeps the one there is)",
     ]
     assert document["providers"]["house"]["key"] == "right"
 
 
+def test_key_goes_to_the_server_that_it_was_given_for(path: Path) -> None:
+    refusal = json_answer({"error": {"message": "bad key"}}, status=401)
+    with LoopbackServer(refusal) as server, LoopbackServer(LISTED) as other:
+        person = Person("other", "house", server.url, "secret", "change", other.url, "", "")
+        document = connected(path, person)
+    assert "authorization" not in other.requests[0].headers
+    assert "key" not in document["providers"]["house"]
+
+
 def test_provider_that_could_not_be_checked_is_saved_all_the_same(path: Path) -> None:
     with LoopbackServer(json_answer({}, status=404)) as server:
-        person = Person("house", server.url, "", "y", "", "any")
+        person = Person("other", "house", f"{server.url}/api", "", "any", "save", "any")
         document = connected(path, person)
-    assert person.errors[1:] == ["a model has to be named, by number or by name"]
+    assert person.told[1].startswith("It lists no models: ")
+    assert "is probably wrong: most end in /v1" in person.told[1]
     assert document["providers"]["house"]["model"] == "any"
 
 
-def test_verification_is_asked_for_where_there_is_tls(path: Path) -> None:
-    with LoopbackServer(LISTED) as server:
-        url = f"https://127.0.0.1:{server.port}"  # it speaks no TLS: the check fails
-        person = Person("house", url, "", "yes", "y", "any")
+def test_verification_can_be_skipped_where_a_certificate_is_not_trusted(
+    path: Path, server_tls: ssl.SSLContext
+) -> None:
+    with LoopbackServer(LISTED, tls=server_tls) as server:
+        person = Person("other", "house", server.url, "", "y", "")
         document = connected(path, person)
-    assert person.asked[3] == "Skip the verification of TLS certificates? (y/n) [n]"
+    assert person.asked[4:] == ["Skip the verification of TLS certificates? (y/n) [n]", MODEL]
     assert document["providers"]["house"]["skipVerify"] is True
 
 
-def test_well_known_provider_offers_its_url_and_the_key_of_the_environment(path: Path) -> None:
+def test_verification_is_not_skipped_unasked(path: Path, server_tls: ssl.SSLContext) -> None:
+    with LoopbackServer(LISTED, tls=server_tls) as server:
+        for answers in ((None,), ("n", None)):
+            assert connected(path, Person("other", "house", server.url, "", *answers)) is None
+
+
+def test_well_known_provider_takes_the_key_of_the_environment(path: Path) -> None:
     with LoopbackServer(LISTED) as server:
         environ = {"OPENAI_API_KEY": "sk-env", "OPENAI_BASE_URL": server.url}
-        person = Person("openai", "")
+        person = Person("", "")
         document = connected(path, person, environ)
-    assert next(iter(person.offered.items())) == ("openai", "the key in $OPENAI_API_KEY is used")
-    assert person.asked == ["Default model [small]"]
+    offered = person.offered[WHICH]
+    assert next(iter(offered.items())) == ("openai", "the key in $OPENAI_API_KEY is used")
+    assert [*offered][-2:] == ["demo", "other"]
+    assert person.asked == [WHICH, MODEL]
     assert document["providers"]["openai"]["key"] == "$OPENAI_API_KEY"
     assert server.requests[0].headers["authorization"] == "Bearer sk-env"
+
+
+def test_well_known_provider_asks_only_for_its_key(path: Path) -> None:
+    with LoopbackServer(LISTED) as server:
+        person = Person("openai", "secret", "")
+        document = connected(path, person, {"OPENAI_BASE_URL": server.url})
+    assert person.asked == [WHICH, KEY, MODEL]
+    assert document["providers"]["openai"]["key"] == "secret"
+    assert document["providers"]["openai"]["url"] == server.url
 
 
 def test_demo_is_made_current_without_an_entry(path: Path) -> None:
@@ -149,21 +220,46 @@ def test_demo_is_made_current_without_an_entry(path: Path) -> None:
     assert connected(path, person) == {"currentProvider": "demo"}
 
 
-@pytest.mark.parametrize("answered", range(4))
+@pytest.mark.parametrize("answered", range(5))
 def test_giving_up_at_any_question_writes_nothing(path: Path, answered: int) -> None:
     with LoopbackServer(LISTED) as server:
-        person = Person(*["house", server.url, "key"][:answered], None)
+        person = Person(*["other", "house", server.url, "key"][:answered], None)
         assert connected(path, person) is None
     assert person.told[-1] == "Nothing was saved."
     assert list(path.parent.iterdir()) == []
 
 
+@pytest.mark.parametrize("after", [["again", None], ["save", None], ["change", None], [None]])
+def test_giving_up_after_a_failure_writes_nothing(path: Path, after: list[str | None]) -> None:
+    with LoopbackServer(json_answer({}, status=401)) as server:
+        if after[0] == "again":
+            after = ["again", *after]
+        person = Person("other", "house", server.url, "key", *after)
+        assert connected(path, person) is None
+    assert list(path.parent.iterdir()) == []
+
+
 def test_what_cannot_be_saved_is_told(path: Path) -> None:
     with LoopbackServer(LISTED) as server:
-        person = Person("house", server.url, "", "")
+        person = Person("other", "house", server.url, "", "")
         config = load_config(path)
         path.write_text("{ no JSON")
         assert connect(person, config, Plugins(strict=True), {}) is None
     assert len(person.errors) == 1
     assert "Nothing was changed." in person.errors[0]
     assert path.read_text() == "{ no JSON"
+
+
+def test_local_servers_are_those_that_list_their_models_or_want_a_key() -> None:
+    plugins = Plugins(strict=True)
+    with (
+        LoopbackServer(LISTED) as lists,
+        LoopbackServer(json_answer({}, status=401)) as locked,
+        LoopbackServer(Answer([b"<html>"], content_type="text/html")) as other,
+    ):
+        known = [
+            ProviderConfig(name, f"{server.url}/v1")
+            for name, server in (("lists", lists), ("locked", locked), ("other", other))
+        ]
+        assert local_servers(plugins, known) == known[:2]
+    assert local_servers(plugins, known) == []

@@ -456,7 +456,7 @@ def test_first_run_connects_and_converses_and_the_second_comes_back(home: Home) 
             terminal.type(f"{server.url}/v1\r")
             terminal.see("Key")
             terminal.type(f"{KEY}\r")
-            terminal.see("Default model [m]:")
+            terminal.see("Default model\n> m\n  m2\n")
             terminal.type("m2\r")
             terminal.ready()
             assert home.saved == {
@@ -497,6 +497,20 @@ def test_onboarding_that_is_given_up_writes_nothing(home: Home) -> None:
         assert terminal.status() == 130
         assert "Nothing was saved." in terminal.text
     assert home.saved == {"providers": {}}
+
+
+def test_ctrl_c_while_the_connection_is_checked_writes_nothing(home: Home) -> None:
+    with LoopbackServer(Answer([Wait()])) as server, open_terminal(home) as terminal:
+        terminal.see("a server of your own")
+        terminal.type("other\r")
+        for label, keys in (("name:", "next"), ("URL:", server.url), ("Key", "k")):
+            terminal.see(label)
+            terminal.type(f"{keys}\r")
+        terminal.see("Checking the connection ...")
+        terminal.type("\x03")
+        assert terminal.status() == 130
+        assert "note: interrupted" in terminal.text
+    assert not home.config.exists()
 
 
 def test_demo_can_be_chosen_and_is_kept(home: Home) -> None:
@@ -620,7 +634,7 @@ def test_each_command_works_at_the_prompt(home: Home) -> None:
             for label, keys in (("name:", "next"), ("URL:", f"{server.url}/v1"), ("Key", "k")):
                 terminal.see(label)
                 terminal.type(f"{keys}\r")
-            terminal.see("Default model [m]:")
+            terminal.see("Default model\n> m\n")
             terminal.type("\r")
             terminal.ready()
             terminal.send("Second.")

@@ -100,7 +100,7 @@ class Desk:
             return "asking"
         if self.ready:
             return "ready"
-        return "working" if self.work else "starting"
+        return "working" if self.work and self.session else "starting"
 
     @property
     def buffer(self) -> Buffer:
