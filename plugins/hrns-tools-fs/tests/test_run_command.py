@@ -198,13 +198,15 @@ def test_who_started_others_is_ended_before_them(tmp_path: Path) -> None:
     line = 'sh -c \'sh -c "sh -c \\"sleep 3600; :\\"; :"; :\'; :'
     command = start(line, tmp_path)
     assert isinstance(command, _PosixCommand)
-    assert comes(lambda: len(list(command._living())) == 5)
-    first, *others = command._living()
-    for pid in others:
-        assert Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1] == str(first)
-        first = pid
-    command.end(0)
-    command.reap()
+    try:
+        assert comes(lambda: len(list(command._living())) == 5)
+        living = list(command._living())
+        stats = [Path(f"/proc/{pid}/stat").read_text() for pid in living]
+        assert [int(stat.rpartition(")")[2].split()[1]) for stat in stats[1:]] == living[:-1]
+    finally:
+        command.end(0)
+        command.close_output()
+        command.reap()
 
 
 def test_a_command_that_is_asked_to_end_is_asked_once(tools: Toolbox) -> None:
