@@ -113,7 +113,9 @@ def test_no_file_is_ever_readable_by_others_while_saving(path: Path) -> None:
     done = threading.Event()
 
     def watch() -> None:
-        while not done.is_set():
+        is_last = False
+        while not is_last:
+            is_last = done.is_set()
             for name in ("config.json", "config.json.lock", ".config.json.tmp"):
                 try:
                     seen.add((name, _mode(path.with_name(name))))

@@ -504,7 +504,7 @@ def test_process_killed_at_any_moment_loses_nothing_and_repeats_nothing(tmp_path
     )
     assert nursery.stdin
     assert nursery.stdout
-    path, number, finished, kills = "", 0, list[str](), 80
+    path, number, finished, kills = "", 0, list[str](), 48
     for kill in range(kills):
         nursery.stdin.write(f"{tmp_path}|{number}|{path}\n")
         nursery.stdin.flush()
