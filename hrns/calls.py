@@ -44,7 +44,7 @@ from .messages import (
 )
 from .misuse import name_of, shown, wrong_field
 from .nearest import nearest
-from .permissions import Answer, Ask, Policy, Prepared, Question, Verdict, judge
+from .permissions import Access, Answer, Ask, Policy, Prepared, Question, Verdict, judge
 from .records import ToolWrapper
 from .tools import Arguments, Tool, parse_arguments, to_result
 from .transcript import unanswered
@@ -185,7 +185,7 @@ class Calls:
         """The call ready to run, or its result if the tool answers it without running."""
         if not tool.prepares:
             return _Ready(call, tool, arguments, Prepared())
-        context = self._tool_context(run, call)
+        context = self._tool_context(run, call, tool)
         prepared = self._aside(run, call, partial(tool.prepare, arguments, context))
         if not isinstance(prepared, Prepared):
             return to_result(prepared)
@@ -194,7 +194,7 @@ class Calls:
             return _tool_failed(f"{call.name}: what it prepared cannot be used", wrong)
         return _Ready(call, tool, arguments, prepared)
 
-    def _tool_context(self, run: Calling, call: ToolCall) -> ToolContext:
+    def _tool_context(self, run: Calling, call: ToolCall, tool: Tool) -> ToolContext:
         def output(text: str) -> None:
             while run.events.qsize() >= OUTPUT_AHEAD:
                 if run.cancel.is_set():
@@ -202,7 +202,10 @@ class Calls:
                 time.sleep(_OUTPUT_POLL_S)
             run.events.put(("output", call, to_result(text).text))
 
-        return ToolContext(call.id, self.context, run.cancel, output)
+        def judge_further(access: Access) -> Verdict:
+            return judge(self.policies, call, tool, Prepared([access]))
+
+        return ToolContext(call.id, self.context, run.cancel, output, judge_further)
 
     def _aside(self, run: Calling, call: ToolCall, work: Callable[[], object]) -> object:
         """What `work` returns, from a thread that can be left behind."""
@@ -240,7 +243,7 @@ class Calls:
             return Answer("no", reason=f"the question failed: {in_words(error)}")
 
     def _execute(self, run: Calling, ready: _Ready) -> ToolResult:
-        context = self._tool_context(run, ready.call)
+        context = self._tool_context(run, ready.call, ready.tool)
         work: Callable[[], ToolResult] = partial(ready.tool.run, ready.arguments, context)
         for wrapper in reversed(self.wrappers):
             work = partial(_wrapped, wrapper, ready, work)

@@ -17,6 +17,7 @@ from .cancel import Cancel
 
 if TYPE_CHECKING:
     from .agents import Agent
+    from .permissions import Access, Verdict
     from .records import Skill
 
 __all__ = ["Mode", "SessionContext", "ToolContext"]
@@ -27,6 +28,13 @@ Mode: TypeAlias = Literal["ask", "edits", "all", "plan"]
 
 def _nothing(_text: str) -> None:
     """Say nothing to nobody."""
+
+
+def _allowed(_access: Access) -> Verdict:
+    """What is decided where there are no policies."""
+    from .permissions import Verdict
+
+    return Verdict("allow", source="no policy")
 
 
 @define(eq=False)
@@ -67,12 +75,16 @@ class ToolContext:
         session: the session's facts.
         cancel: set when the call should end; a tool that runs long watches it.
         output: shows a piece of output to people while the tool still runs.
+        judge: what the permission policies say of one more thing that the call would touch, for
+            what a tool learns only while it runs: a file that it finds, where a server redirects
+            to. Nobody is asked by it: a tool leaves alone what is not allowed, and says so.
     """
 
     call_id: str = ""
     session: SessionContext = Factory(SessionContext)
     cancel: Cancel = Factory(Cancel)
     output: Callable[[str], None] = field(default=_nothing, repr=False)
+    judge: Callable[[Access], Verdict] = field(default=_allowed, repr=False)
 
     @property
     def cwd(self) -> Path:

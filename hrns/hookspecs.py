@@ -198,8 +198,9 @@ def hrns_permission_policies(context: SessionContext) -> Iterable[Policy]:
     """Callables that say whether a call may run.
 
     Called once at session start; the policies are asked before each call, all of them: the
-    strictest verdict counts. One that raises denies the call, and if the hook itself raises,
-    every call of a tool with effects is denied: a guard that breaks must not stand open.
+    strictest verdict counts. A tool may have them asked again, in its own thread, about one thing
+    that it found on its way. One that raises denies the call, and if the hook itself raises, every
+    call of a tool with effects is denied: a guard that breaks must not stand open.
 
     Example::
 

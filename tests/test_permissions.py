@@ -8,15 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hrns.context import Mode, SessionContext
-from hrns.messages import ToolCall
+from hrns.context import Mode, SessionContext, ToolContext
+from hrns.loop import Loop
+from hrns.messages import ToolCall, ToolMessage, UserMessage
 from hrns.permissions import (
     ALL_EFFECTS,
     Access,
+    Answer,
     Decision,
     Effect,
     Policy,
     Prepared,
+    Question,
     Rule,
     Ruling,
     Verdict,
@@ -25,6 +28,7 @@ from hrns.permissions import (
     mode_policy,
     own_places,
 )
+from hrns.testing import Call, Say, ScriptedProvider
 from hrns.tools import Tool
 
 CALL = ToolCall("1", "probe", "{}")
@@ -533,6 +537,49 @@ def test_long_command_is_shortened_for_people(tmp_path: Path) -> None:
 
 
 # Values
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind", "subject"),
+    [
+        ("read_file(.env)", "read", ".env"),
+        ("write_file(ci/**)", "write", "ci/a.yml"),
+        ("web_fetch(example.com)", "network", "https://www.example.com/"),
+    ],
+)
+def test_pattern_for_the_bundled_tool_speaks_against_every_tool_that_does_the_same(
+    tmp_path: Path, rule: str, kind: Effect, subject: str
+) -> None:
+    context = SessionContext(cwd=tmp_path, mode="all")
+    touching = Prepared([Access(kind, subject)])
+
+    def ruled(decision: Decision, text: str) -> Decision:
+        rules = [Rule.parse(decision, text, "here")]
+        return explain(context, probe(kind), touching, rules)[0].verdict.decision
+
+    assert [ruled("deny", rule), ruled("ask", rule)] == ["deny", "ask"]
+    assert ruled("deny", rule.partition("(")[0]) == "allow"
+    context.mode = "ask"
+    assert ruled("allow", "read_file(/**)") == ("allow" if kind == "read" else "ask")
+
+
+def test_tool_learns_what_the_policies_say_of_what_it_finds(tmp_path: Path) -> None:
+    context = SessionContext(cwd=tmp_path, mode="ask")
+
+    def find(_arguments: object, given: ToolContext) -> str:
+        return " ".join(given.judge(Access("read", path)).decision for path in ("a", "b", "/c"))
+
+    tool = Tool("find", "Finds.", {}, find, effects=["read"], preparer=lambda *_: Prepared())
+    rules = [Rule.parse("deny", "read_file(b)", "here"), Rule.parse("allow", "find(./c)", "here")]
+    provider = ScriptedProvider([[Call("find")], [Say("done")]])
+    loop = Loop(provider, [tool], policies=[mode_policy(context, rules)], ask=yes, context=context)
+    assert [*loop.run([UserMessage("go")])][-1].type == "end"
+    (message,) = (each for each in loop.messages if isinstance(each, ToolMessage))
+    assert message.results[0].text == "allow deny ask"
+
+
+def yes(_question: Question) -> Answer:
+    return Answer("once")
 
 
 def test_accesses_may_be_any_iterable() -> None:

@@ -17,7 +17,7 @@ from ..context import Mode, SessionContext
 from ..messages import ToolCall
 from .judging import strictest
 from .rules import Rule
-from .values import Access, Decision, Policy, Prepared, Verdict
+from .values import Access, Decision, Effect, Policy, Prepared, Verdict
 
 if TYPE_CHECKING:
     from ..tools import Tool
@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     from .text import Match
 
 __all__ = ["Ruling", "explain", "mode_policy"]
+
+_TOOL_OF_KIND: dict[Effect, str] = {
+    "read": "read_file",
+    "write": "write_file",
+    "network": "web_fetch",
+}
+"""Whose rules with a pattern speak against every call that does the same."""
 
 
 @frozen
@@ -126,7 +133,7 @@ class _Law:
     def verdict(self, piece: Piece, for_line: Rule | None) -> Verdict:
         """What is decided of a piece; `for_line` allows all of the line that it belongs to."""
         denying: dict[Match, Rule] = {}
-        for rule in self._of("deny", piece.tool):
+        for rule in self._against("deny", piece):
             denying.setdefault(_match(rule, piece), rule)
         if "yes" in denying:
             return _against(denying["yes"], piece.shown, piece.rule)
@@ -144,6 +151,18 @@ class _Law:
     def _of(self, decision: Decision, tool: str) -> Iterator[Rule]:
         return (rule for rule in self.rules if rule.decision == decision and _is_for(rule, tool))
 
+    def _against(self, decision: Decision, piece: Piece) -> Iterator[Rule]:
+        """The rules that may speak against a piece: those of its tool, and of its kind.
+
+        Who may not read a file by `read_file` may not do so by any other tool either.
+        """
+        kind = _TOOL_OF_KIND.get(piece.kind, "") if piece.subject else ""
+        for rule in self.rules:
+            if rule.decision == decision and (
+                _is_for(rule, piece.tool) or (rule.pattern and rule.tool == kind)
+            ):
+                yield rule
+
     def _planned(self, piece: Piece) -> Verdict | None:
         if self.mode != "plan" or piece.kind in ("read", "network"):
             return None
@@ -154,7 +173,7 @@ class _Law:
         return Verdict("deny", reason, "mode plan", piece.rule)
 
     def _asked(self, piece: Piece) -> Verdict | None:
-        for rule in self._of("ask", piece.tool):
+        for rule in self._against("ask", piece):
             if _match(rule, piece) != "no":
                 return _against(rule, piece.shown, piece.rule)
         return None

@@ -10,9 +10,11 @@ from attrs import Factory, frozen
 
 from hrns.errors import ToolFailure
 from hrns.messages import ToolResult
+from hrns.permissions import Access
 from hrns.proxies import proxy_for
 
 from .addresses import Allowed, Resolve, check
+from .grants import Grant
 from .webpages import SNIFF_BYTES, decoded, is_html, is_text, media_type, to_markdown
 from .wire import Dial, Line, Proxy, Response, Target, get
 
@@ -33,6 +35,7 @@ class Fetch:
         resolver: how names become addresses.
         dialler: how an address is connected to.
         allowed: where it may go besides public addresses.
+        grant: where else it may be led.
         limit: bytes of the answer.
         raw: whether HTML stays as it is.
         line: what is under way.
@@ -41,6 +44,7 @@ class Fetch:
     resolver: Resolve
     dialler: Dial
     allowed: Allowed
+    grant: Grant
     limit: int
     raw: bool
     line: Line = Factory(Line)
@@ -76,8 +80,25 @@ class Fetch:
             if response.status not in _REDIRECT or not location:
                 return target, response
             response.close()
-            target = Target.parse(urldefrag(urljoin(target.url, location)).url)
+            target = self._led(target, location)
         raise ToolFailure(f"more than {REDIRECTS} redirects, the last to {target.url}")
+
+    def _led(self, target: Target, location: str) -> Target:
+        """Where a redirect leads, if the call may go there."""
+        try:
+            url = urldefrag(urljoin(target.url, location)).url
+        except ValueError as error:
+            raise ToolFailure(f"{target.url} redirects to no URL: {location[:200]!r}") from error
+        led = Target.parse(url)
+        refusal = self.grant.refusal(Access("network", led.url))
+        if refusal is None:
+            return led
+        if refusal.decision == "deny":
+            raise ToolFailure(f"{target.url} redirects to {led.url}: {refusal.reason}")
+        raise ToolFailure(
+            f"{target.url} redirects to {led.url}, which was not allowed with it; "
+            "fetch that URL itself if it is what you need"
+        )
 
     def _addresses(self, target: Target, proxy: Proxy | None) -> list[str]:
         """Where the target is; a name that only the proxy knows is the proxy's business."""

@@ -64,7 +64,7 @@ class Fetching:
         raw: Annotated[bool, "HTML as it is, not as Markdown"] = False,
     ) -> ToolResult:
         """Get a web page or a text from a http(s) URL; HTML comes as Markdown."""
-        fetch = self._fetch(context, max(1, min(maxBytes, MOST_BYTES)), raw=raw)
+        fetch = self._fetch(url, context, max(1, min(maxBytes, MOST_BYTES)), raw=raw)
         outcomes: SimpleQueue[ToolResult | Exception | None] = SimpleQueue()
 
         def work() -> None:
@@ -84,12 +84,14 @@ class Fetching:
             return outcome
         raise outcome or ToolFailure(f"{url} took longer than {LIMIT_S:g} s")
 
-    def _fetch(self, context: ToolContext, limit: int, *, raw: bool) -> Fetch:
+    def _fetch(self, url: str, context: ToolContext, limit: int, *, raw: bool) -> Fetch:
         from .addresses import Allowed, resolve
         from .fetch import Fetch
+        from .grants import Grant
         from .wire import dial
 
         settings = context.session.config.get("webFetch")
         entries = settings.get("allow") if isinstance(settings, Mapping) else None
         allowed = Allowed.parse(entries if isinstance(entries, list | tuple) else ())
-        return Fetch(self.resolver or resolve, self.dialler or dial, allowed, limit, raw)
+        grant = Grant.of(context.judge, Access("network", url))
+        return Fetch(self.resolver or resolve, self.dialler or dial, allowed, grant, limit, raw)

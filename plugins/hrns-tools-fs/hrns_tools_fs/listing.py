@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated
 
 from attrs import frozen
@@ -58,20 +58,38 @@ class Listing:
         scope = self._scope(dir, globPattern, context)
         scope.check(self.host)
         walk = Walk(self.host, scope.root, scope.glob, context.cancel, LIMIT_S)
-        paths: list[str] = []
-        if scope.is_there(self.host):
-            before = scope.prefix
-            paths = sorted(before + path for path in _paths(walk))
+        paths = sorted(_paths(walk)) if scope.is_there(self.host) else []
+        shown, kept_back = _permitted(paths, scope, context)
         notes = [str(walk.left_out)] if str(walk.left_out) else []
-        if len(paths) > SHOWN:
-            notes.insert(0, f"{SHOWN} of {len(paths)} are shown; narrow the pattern")
-        listed = json.dumps(paths[:SHOWN], ensure_ascii=False)
+        if kept_back:
+            notes.insert(0, f"left out: {kept_back} that may not be read, by a permission rule")
+        if len(shown) == SHOWN < len(paths) - kept_back:
+            notes.insert(0, f"{SHOWN} of {len(paths) - kept_back} are shown; narrow the pattern")
+        listed = json.dumps([scope.prefix + path for path in shown], ensure_ascii=False)
         return ToolResult([Text(listed), *(Text(f"[{note}]") for note in notes)], structured=listed)
 
     def _scope(self, directory: str, pattern: str, context: ToolContext) -> Scope:
         from .scopes import Scope
 
         return Scope.of(directory, pattern or "*", context.cwd, self.host)
+
+
+def _permitted(paths: Iterable[str], scope: Scope, context: ToolContext) -> tuple[list[str], int]:
+    """The first paths that may be read, `SHOWN` at most, and how many among them may not."""
+    from .grants import Grant
+
+    grant = Grant.of(context.judge, Access("read", str(scope.root)))
+    shown: list[str] = []
+    kept_back = 0
+    for path in paths:
+        if len(shown) == SHOWN:
+            break
+        context.cancel.check()
+        if grant.refusal(Access("read", str(scope.root / path))):
+            kept_back += 1
+        else:
+            shown.append(path)
+    return shown, kept_back
 
 
 def _paths(walk: Walk) -> Iterator[str]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Annotated, BinaryIO
 
 from attrs import frozen
@@ -15,6 +16,7 @@ from hrns.messages import Image, Text, ToolResult
 from hrns.permissions import Access, Prepared
 from hrns.tools import Tool, tool
 
+from .grants import Grant
 from .host import FileInfo, Host
 from .memory import FileMemory
 from .pages import LINE_CHARACTERS, PAGE_BYTES, PAGE_LINES, page
@@ -66,7 +68,7 @@ class Reading:
         if offset < 1 or limit < 1:
             raise ToolFailure("offset and limit begin at 1")
         place = locate(fileName, context.cwd, self.host)
-        info = self._regular(place)
+        info = self._regular(place, context)
         try:
             if info.size > WHOLE_BYTES:
                 return _noted(place, self._stream(place, offset, limit, context.cancel))
@@ -79,20 +81,29 @@ class Reading:
         shown = self._whole(place, data, offset, limit, FileMemory.of(context))
         return _noted(place, shown)
 
-    def _regular(self, place: Place) -> FileInfo:
+    def _regular(self, place: Place, context: ToolContext) -> FileInfo:
         info = self.host.info(place.path)
         if info is None:
             raise missing(place, self.host)
         if info.kind == "directory":
-            names = sorted(entry.name for entry in self.host.scan(place.path))
-            more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-            holds = ", ".join(names[:_LISTED]) + more if names else "nothing"
+            holds = self._held(place, context)
             raise ToolFailure(f"{place.shown} is a directory (use list_files); it holds {holds}")
         if info.kind == "link":
             raise ToolFailure(f"{place.shown} is a symbolic link that leads nowhere")
         if info.kind != "file":
             raise ToolFailure(f"{place.shown} is a {info.kind}, not a regular file")
         return info
+
+    def _held(self, place: Place, context: ToolContext) -> str:
+        """The first names in a directory, of those that may be read."""
+        grant = Grant.of(context.judge, Access("read", str(place.path)))
+        names = sorted(entry.name for entry in self.host.scan(place.path))
+        shown = islice(
+            (name for name in names if not grant.refusal(Access("read", str(place.path / name)))),
+            _LISTED,
+        )
+        more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+        return ", ".join(shown) + more or "nothing"
 
     def _whole(self, place: Place, data: bytes, offset: int, limit: int, memory: FileMemory) -> str:
         real = self.host.resolve(place.path)

@@ -19,6 +19,7 @@ from .pages import shortened
 
 if TYPE_CHECKING:
     from .engines import Line, Query
+    from .grants import Grant
     from .scopes import Scope
 
 __all__ = ["Searching"]
@@ -72,6 +73,7 @@ class Searching:
     ) -> str:
         """Find the lines that match a pattern in files below a directory, with their numbers."""
         from .engines import Query, search
+        from .grants import Grant
         from .ignores import Ignores, is_top
 
         if not 0 < len(pattern) <= PATTERN_CHARACTERS:
@@ -92,7 +94,8 @@ class Searching:
             inherits=bool(Ignores.above(self.host, scope.root).rules),
             is_top=is_top(self.host, scope.root),
         )
-        found = _Found(_shown_root(scope, query), max(1, limit), query.context)
+        grant = Grant.of(call.judge, Access("read", str(scope.root)))
+        found = _Found(query, grant, _shown_root(scope, query), max(1, limit))
         there = one_file or scope.is_there(self.host)
         in_time = not there or search(query, self.host, call.cancel, found.take)
         return found.words(in_time=in_time)
@@ -115,14 +118,18 @@ class _Found:
     """What was found so far.
 
     Parameters:
+        query: what is searched for.
+        grant: what may be read of what is found.
         prefix: what stands before the paths.
         limit: how many matches are shown.
-        context: how many lines are shown around each.
+        kept_back: by path, whether a file with matches may not be read.
     """
 
+    query: Query
+    grant: Grant
     prefix: str
     limit: int
-    context: int
+    kept_back: dict[str, bool] = Factory(dict)
     lines: list[Line] = Factory(list)
     matches: int = 0
     room: int = SHOWN_BYTES
@@ -130,6 +137,8 @@ class _Found:
 
     def take(self, line: Line) -> bool:
         """One more line; whether another is wanted."""
+        if self._is_kept_back(line.path):
+            return True
         self.room -= len(shortened(line.text, LINE_CHARACTERS).encode("utf-8", "replace"))
         new_file = not self.lines or line.path != self.lines[-1].path
         self.room -= _AROUND_LINE + (len(self.prefix) + len(line.path) if new_file else 0)
@@ -139,10 +148,16 @@ class _Found:
             self.lines.append(line)
         return not self.full
 
+    def _is_kept_back(self, path: str) -> bool:
+        if path not in self.kept_back:
+            access = Access("read", str(self.query.root / path))
+            self.kept_back[path] = self.grant.refusal(access) is not None
+        return self.kept_back[path]
+
     def words(self, *, in_time: bool) -> str:
         """The lines under their files, and what is missing."""
         blocks = [
-            self.prefix + path + "\n" + "\n".join(_numbered(lines, gaps=self.context > 0))
+            self.prefix + path + "\n" + "\n".join(_numbered(lines, gaps=self.query.context > 0))
             for path, lines in groupby(self.lines, key=lambda line: line.path)
         ]
         notes = []
@@ -150,7 +165,10 @@ class _Found:
             notes.append(f"the first {self.matches} matches; there are more: narrow the search")
         if not in_time:
             notes.append("it took too long and was stopped: name a smaller dir")
-        if not self.matches and in_time:
+        if kept_back := sum(self.kept_back.values()):
+            files = "1 file" if kept_back == 1 else f"{kept_back} files"
+            notes.append(f"left out: {files} that may not be read, by a permission rule")
+        elif not self.matches and in_time:
             notes.append("no match; hidden and ignored files are searched only if they are named")
         return "\n\n".join([*blocks, *(f"[{note}]" for note in notes)])
 

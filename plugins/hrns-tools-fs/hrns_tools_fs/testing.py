@@ -8,7 +8,7 @@ PYTEST_DONT_REWRITE: a test module imports it first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ __all__ = ["Toolbox", "tools"]
 from hrns.context import SessionContext, ToolContext
 from hrns.errors import ToolFailure
 from hrns.messages import ToolResult
-from hrns.permissions import Prepared
+from hrns.permissions import Access, Prepared, Verdict
 from hrns.tools import Tool
 
 
@@ -35,18 +35,21 @@ class Toolbox:
         session: what the tools are told of it.
         host: the machine.
         shown: the pieces of output that people saw.
+        judge: what permission policies say of what a call finds on its way.
     """
 
     session: SessionContext
     host: Host = field(factory=LocalHost)
     shown: list[str] = field(factory=list)
+    judge: Callable[[Access], Verdict] = field(default=lambda _: Verdict("allow"))
 
     def __attrs_post_init__(self) -> None:
         self.tools: dict[str, Tool] = {tool.name: tool for tool in make_tools(self.host)}
 
     def context(self) -> ToolContext:
         """What a tool is given."""
-        return ToolContext("call", self.session, self.session.cancel, self.shown.append)
+        cancel = self.session.cancel
+        return ToolContext("call", self.session, cancel, self.shown.append, self.judge)
 
     def prepare(self, name: str, **arguments: Any) -> Prepared:
         """What a call would touch."""
