@@ -12,6 +12,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import shutil
 import signal
 import struct
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -82,6 +83,13 @@ def count(args, context):
 
 def edit(args, context):
     return ToolResult("edited", display=Diff("f.txt", "same\\nold\\n", "same\\nnew\\n"))
+
+def break_screen(host, argument):
+    host.session.agent = None  # whose name the status line shows
+
+@hrns.hookimpl
+def hrns_slash_commands():
+    yield hrns.SlashCommand("break", "Breaks the screen.", break_screen)
 
 @hrns.hookimpl
 def hrns_tools():
@@ -330,19 +338,24 @@ class Inside(Terminal):
 class Spawned(Terminal):
     """A terminal with the program in a process."""
 
-    def __init__(self, home: Home, **environ: str) -> None:
+    def __init__(self, home: Home, program: Sequence[str] = HRNS, **environ: str) -> None:
         super().__init__(80)
         self.plain = environ.get("TERM") == "dumb"
         # A session leader that opens a terminal has it as its own, so that Ctrl-C is a signal.
         open_it = ["sh", "-c", 'exec "$@" <"$0" >"$0" 2>&1', os.ttyname(self.slave)]
         self.process = subprocess.Popen(
-            [*open_it, *HRNS],
+            [*open_it, *program],
             cwd=home.work,
             env={**home.environ, **environ},
             start_new_session=True,
             stdin=self.slave,
         )
         os.close(self.slave)
+
+    def is_cooked(self) -> bool:
+        """Whether the terminal echoes, and edits lines, as a shell wants it."""
+        local = termios.tcgetattr(self.master)[3]
+        return bool(local & termios.ICANON and local & termios.ECHO and local & termios.ISIG)
 
     def status(self, timeout_s: float = PATIENCE_S) -> int:
         """Wait for the end of the program; its exit status."""
@@ -386,8 +399,8 @@ def open_terminal(
 
 
 @contextmanager
-def spawn_terminal(home: Home, **environ: str) -> Iterator[Spawned]:
-    terminal = Spawned(home, **environ)
+def spawn_terminal(home: Home, program: Sequence[str] = HRNS, **environ: str) -> Iterator[Spawned]:
+    terminal = Spawned(home, program, **environ)
     try:
         yield terminal
     finally:
@@ -756,6 +769,65 @@ def test_terminal_that_goes_away_ends_the_program(home: Home, where: str) -> Non
                 terminal.see("Once upon")
             terminal.hang_up()
             assert terminal.process.wait(timeout=PATIENCE_S) in (0, 129)
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="a shell that suspends what it runs")
+def test_ctrl_z_gives_the_terminal_back_and_fg_takes_it(home: Home) -> None:
+    shell = [shutil.which("bash") or "", "--norc", "--noprofile", "--noediting", "-i"]
+    with serving(chat_stream("Ok.")) as server:
+        home.use(server)
+        with spawn_terminal(home, shell, PS1="shell: ") as terminal:
+            terminal.wait(at_line("shell:"))
+            terminal.type(f"{shlex.join(HRNS)}\r")
+            terminal.ready()
+            terminal.type("half")
+            terminal.wait(at_line("> half"))
+            terminal.type("\x1a")
+            terminal.wait(at_line("shell:"))
+            assert not is_switched_on(terminal.raw, 2004)  # or the shell would be sent marks
+            terminal.type("echo $((41+1))\r")
+            terminal.see("\n42\n")
+            terminal.type("fg\r")
+            terminal.wait(at_line("> half"))
+            assert is_switched_on(terminal.raw, 2004)
+            terminal.type(" a word\r")
+            terminal.see("Ok.")
+            terminal.ready()
+            assert terminal.text.count("ready") == 1
+            marker = home.work / "marker"
+            terminal.type("!until test -e marker; do sleep 0.01; done; echo seen\r")
+            terminal.wait(lambda terminal: terminal.status_line.startswith("working"))
+            terminal.type("\x1a")
+            terminal.wait(at_line("shell:"))
+            marker.touch()
+            terminal.type("fg; echo ended with $?\r")
+            terminal.see("done; echo seen  ok")
+            terminal.ready()
+            terminal.type("\x04")
+            terminal.see("ended with 0")
+        assert last_words(server) == ["half a word"]
+
+
+def is_switched_on(raw: bytes, mode: int) -> bool:
+    """Whether a mode of the terminal was switched on last, not off."""
+    return re.findall(rb"\x1b\[\?%d([hl])" % mode, raw)[-1:] == [b"h"]
+
+
+def test_fault_while_drawing_gives_the_terminal_back_and_names_a_file(home: Home) -> None:
+    with serving() as server:
+        home.use(server)
+        with spawn_terminal(home, TMPDIR=str(home.directory)) as terminal:
+            terminal.ready()
+            assert not terminal.is_cooked()
+            terminal.type("/break\r")
+            assert terminal.status() == 70
+            terminal.see("hrns: this is a bug in hrns: AttributeError\nThe traceback is in ")
+            assert terminal.is_cooked()
+            assert not is_switched_on(terminal.raw, 2004)
+            assert is_switched_on(terminal.raw, 25)  # the cursor is seen
+            [file] = home.directory.glob("hrns-crash-*.txt")
+            assert str(file) in terminal.text.replace("\n", "")
+            assert "AttributeError: 'NoneType' object has no attribute 'name'" in file.read_text()
 
 
 # What is typed
