@@ -801,6 +801,31 @@ def test_signal_while_input_is_awaited_ends_the_program(hrns: Hrns) -> None:
     assert (process.returncode, err) == (130, "")
 
 
+UNNOTICED = """
+import signal, threading, time
+from hrns.cancel import Cancel
+from hrns.cli.signals import handled
+
+def interrupt():
+    time.sleep(0.2)  # the main thread waits, and goes on waiting if another has the signal
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+cancel = Cancel()
+with handled(cancel) as signals:
+    signals.raising = False
+    threading.Thread(target=interrupt, daemon=True).start()
+    print(cancel.wait(3600), cancel.reason)
+"""
+
+
+@POSIX
+def test_signal_that_interrupts_no_wait_is_handled_all_the_same() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", UNNOTICED], capture_output=True, text=True, timeout=40, check=False
+    )
+    assert (done.stdout, done.stderr) == ("True interrupted\n", "")
+
+
 INTERRUPTING = """
 import os, signal, sys
 
