@@ -162,11 +162,12 @@ class Program:
             self.frame.loop.call_later(_PATIENCE_S, self._exit)
 
     async def _beat(self) -> None:
-        """Draw twice a second while time is shown."""
+        """Draw about twice a second while time is shown, if nothing else has it drawn."""
         shown = ""
         while True:
             await asyncio.sleep(_BEAT_S)
-            if self.desk.work or self.desk.hint != shown:
+            still = monotonic() - self.stage.drawn_at > _BEAT_S / 2
+            if (self.desk.work and still) or self.desk.hint != shown:
                 self.frame.invalidate()
             shown = self.desk.hint
 
@@ -193,13 +194,14 @@ class Program:
 
     # What the panels show
 
-    def _size(self) -> tuple[int, int]:
+    def size(self) -> tuple[int, int]:
+        """Columns and rows of the terminal."""
         size = self.frame.output.get_size()
         return size.columns, size.rows
 
     def _live(self) -> list[str]:
         """The tail, rendered only if it changed: layout asks for it several times."""
-        columns, rows = self._size()
+        columns, rows = self.size()
         live, height = self.stage.live, max(1, min(_TAIL_ROWS, rows - 6))
         second = int(monotonic()) if live.calls else 0
         if self._tail_of != (wanted := (live, columns, height, second, self.screen.paint)):
@@ -210,29 +212,32 @@ class Program:
     def _aside(self) -> list[str]:
         desk, paint = self.desk, self.screen.paint
         waiting = [*desk.queued, *desk.later]
-        lines = [paint(f"queued: {_first(text)}  (Esc takes it back)", "dim") for text in waiting]
-        goes = [paint(f"goes along: {each.label}  (Esc drops it)", "dim") for each in desk.attached]
-        return [*lines, *goes][-4:]
+        room = self.size()[0] - 38
+        lines = [f"queued: {_first(text, room)}  (Esc takes it back)" for text in waiting]
+        goes = [f"goes along: {_first(each.label, room)}  (Esc drops it)" for each in desk.attached]
+        return [paint(line, "dim") for line in [*lines, *goes][-4:]]
 
     def _form(self) -> list[str]:
         form = self.desk.form
         if form is None:
             return []
+        columns, rows = self.size()
         typed = self.desk.buffer.text
-        return ["", *form.lines(typed, self._size()[1] - 4, self.screen.paint)]
+        return ["", *form.lines(typed, rows - 4, columns - 1, self.screen.paint)]
 
     def _status(self) -> list[str]:
         desk, paint = self.desk, self.screen.paint
         if desk.hint:
-            return ["", paint(cut(desk.hint, self._size()[0] - 1), "warning")]
+            return ["", paint(cut(desk.hint, self.size()[0] - 1), "warning")]
         since = desk.work.since if desk.work else None
         text = status_text(desk.state, since, desk.session, self.screen.meter)
-        return ["", paint(cut(text, self._size()[0] - 1), "dim")]
+        return ["", paint(cut(text, self.size()[0] - 1), "dim")]
 
 
-def _first(text: str) -> str:
+def _first(text: str, room: int) -> str:
+    """The first line of a text, as much as there is room for."""
     first, _, more = text.strip().partition("\n")
-    return f"{cut(first, 60)} ..." if more or cells(first) > 60 else first
+    return f"{cut(first, max(room, 10))} ..." if more or cells(first) > room else first
 
 
 def _wanted_theme(launch: Launch) -> object:

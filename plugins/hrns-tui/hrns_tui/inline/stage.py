@@ -2,6 +2,7 @@
 
 The worker puts finished text and says that the tail changed; the drawing thread takes all of it
 at most twenty times a second, so that a block and the tail that it came from change in one write.
+A tail that takes long to draw is drawn less often.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from threading import Lock
-from time import monotonic, sleep
+from time import monotonic, sleep, thread_time
 
 from .drawing import Frame
 from .live import Live
@@ -18,6 +19,8 @@ from .live import Live
 __all__ = ["Stage"]
 
 _TICK_S = 0.05
+_COST_FACTOR = 8
+"""A tail is drawn again after so many times what it took to draw it, if that is later."""
 _AWAY_S = 0.1
 _AT_ONCE = 16 * 1024
 _WAITING_LIMIT = 64 * 1024
@@ -29,6 +32,7 @@ class Stage:
 
     `lock` is held while finished text leaves the tail: whoever holds it sees both or neither.
     `snapshot` gives the tail as it is now; it is called in the drawing thread, under the lock.
+    `drawn_at` is when it was drawn last.
     """
 
     def __init__(self) -> None:
@@ -40,7 +44,9 @@ class Stage:
         self._texts: deque[str] = deque()
         self._waiting = 0
         self._woken = False
+        self._cost_s = 0.0
         self._ticked_at = 0.0
+        self.drawn_at = 0.0
 
     def open(self, frame: Frame) -> None:
         """Begin to draw, in the thread that calls."""
@@ -89,7 +95,7 @@ class Stage:
 
     def _schedule(self) -> None:
         loop = asyncio.get_running_loop()
-        rest = self._ticked_at + _TICK_S - monotonic()
+        rest = self._ticked_at + max(_TICK_S, _COST_FACTOR * self._cost_s) - monotonic()
         if self._frame is not None and self._frame.is_away:
             rest = _AWAY_S
         if rest > 0:
@@ -111,8 +117,12 @@ class Stage:
     def _draw(self, frame: Frame) -> None:
         with self.lock:
             text = self._take(_AT_ONCE)
-            self.live = self.snapshot()
-        frame.commit(text)
+            before, self.live = self.live, self.snapshot()
+        if text or self.live != before:
+            began = thread_time()
+            frame.commit(text)
+            self._cost_s = thread_time() - began
+            self.drawn_at = monotonic()
         self._ticked_at = monotonic()
 
     def _take(self, limit: int | None) -> str:

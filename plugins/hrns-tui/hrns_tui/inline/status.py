@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from time import monotonic
 
@@ -41,7 +42,7 @@ def status_text(state: str, since: float | None, session: Session | None, meter:
         session.agent.name,
         f"mode {session.context.mode}",
         *_tokens(session, meter),
-        _short(session.context.cwd),
+        _short(session.context.cwd, Path.home()),
     ]
     return " · ".join(parts)
 
@@ -62,8 +63,8 @@ def _count(tokens: int) -> str:
     return f"{tokens / 1000:.1f}k" if tokens < 100_000 else f"{tokens // 1000}k"
 
 
-def _short(path: Path) -> str:
-    home = Path.home()
+@lru_cache(maxsize=1)
+def _short(path: Path, home: Path) -> str:
     return (
         f"~/{path.relative_to(home)}" if path.is_relative_to(home) and path != home else str(path)
     )
