@@ -94,6 +94,7 @@ class Hrns:
         self.cwd = home / "work"
         self.config = home / ".config/hrns/config.json"
         self._planted = key
+        self._started: list[subprocess.Popen[str]] = []
         for folder in (self.cwd, home / "tmp", home / "site"):
             folder.mkdir()
         self.environ = {
@@ -129,8 +130,8 @@ class Hrns:
     def start(
         self, *arguments: str, environ: Mapping[str, str] | None = None
     ) -> subprocess.Popen[str]:
-        """Start a process."""
-        return subprocess.Popen(
+        """Start a process; it is ended with the test."""
+        process = subprocess.Popen(
             [sys.executable, "-m", "hrns", *arguments],
             cwd=self.cwd,
             env={**self.environ, **(environ or {})},
@@ -140,17 +141,21 @@ class Hrns:
             text=True,
             encoding="utf-8",
         )
+        self._started.append(process)
+        return process
+
+    def end(self) -> None:
+        """End what still runs, as it does where a test failed."""
+        for process in self._started:
+            with process:
+                process.kill()
 
     def run(
         self, *arguments: str, stdin: str = "", environ: Mapping[str, str] | None = None
     ) -> CompletedProcess[str]:
         """Run a process to its end."""
-        with self.start(*arguments, environ=environ) as process:
-            try:
-                out, err = process.communicate(stdin, timeout=50)
-            except BaseException:
-                process.kill()  # it is not to disturb the tests behind this one
-                raise
+        process = self.start(*arguments, environ=environ)
+        out, err = process.communicate(stdin, timeout=50)
         return self._done(arguments, process.returncode, out, err)
 
     def call(
@@ -187,6 +192,8 @@ def _writer(buffer: io.BytesIO) -> io.TextIOWrapper:
 
 
 @pytest.fixture
-def hrns(tmp_path: Path, planted_key: PlantedKey) -> Hrns:
+def hrns(tmp_path: Path, planted_key: PlantedKey) -> Iterator[Hrns]:
     """`hrns` in a home of its own."""
-    return Hrns(tmp_path, planted_key)
+    hrns = Hrns(tmp_path, planted_key)
+    yield hrns
+    hrns.end()

@@ -263,11 +263,10 @@ def test_reader_that_goes_away_ends_the_run_quietly(hrns: Hrns) -> None:
         assert process.stdin
         assert process.stdout
         assert process.stderr
-        with process.stdin, process.stderr:
-            process.stdout.read(100)
-            process.stdout.close()
-            assert process.wait(50) == 141
-            assert process.stderr.read() == MODE
+        process.stdout.read(100)
+        process.stdout.close()
+        assert process.wait(50) == 141
+        assert process.stderr.read() == MODE
 
 
 @POSIX
@@ -340,11 +339,11 @@ def test_piped_input_is_added_to_the_message(
 def test_input_that_does_not_end_is_said_to_be_awaited(hrns: Hrns) -> None:
     with LoopbackServer(chat_stream("ok")) as server:
         hrns.use(server.url)
-        with hrns.start("exec", "hi") as process:
-            assert process.stderr
-            told = process.stderr.readline()
-            assert told.startswith("hrns: waiting for the end of standard input")
-            out, _ = process.communicate("more", timeout=30)
+        process = hrns.start("exec", "hi")
+        assert process.stderr
+        told = process.stderr.readline()
+        assert told.startswith("hrns: waiting for the end of standard input")
+        out, _ = process.communicate("more", timeout=30)
     assert out == "ok\n"
     assert server.requests[0].json["messages"][-1]["content"] == "hi\n\nmore"
 
@@ -749,14 +748,14 @@ def test_signal_ends_the_run_within_a_second_and_leaves_nothing(
     answers, reached = moment(hrns)
     with LoopbackServer(answers) as server:
         hrns.use(server.url)
-        with hrns.start("exec", "hi", "--no-stdin") as process:
-            assert comes(lambda: reached(server))
-            time.sleep(0.1)
-            sent = time.monotonic()
-            process.send_signal(number)
-            process.send_signal(number)  # as a terminal and a wrapper do
-            _, err = process.communicate(timeout=30)
-            took = time.monotonic() - sent
+        process = hrns.start("exec", "hi", "--no-stdin")
+        assert comes(lambda: reached(server))
+        time.sleep(0.1)
+        sent = time.monotonic()
+        process.send_signal(number)
+        process.send_signal(number)  # as a terminal and a wrapper do
+        _, err = process.communicate(timeout=30)
+        took = time.monotonic() - sent
     assert process.returncode == 128 + number
     assert took < 15  # what is waited for takes a minute or more
     assert "Traceback" not in err
@@ -769,10 +768,10 @@ def test_signal_ends_the_run_within_a_second_and_leaves_nothing(
 def test_hang_up_ends_the_run_as_well(hrns: Hrns) -> None:
     with LoopbackServer(Raw([Wait()])) as server:
         hrns.use(server.url)
-        with hrns.start("exec", "hi", "--no-stdin") as process:
-            assert server.wait_for(lambda server: server.requests)
-            process.send_signal(signal.SIGHUP)
-            _, err = process.communicate(timeout=30)
+        process = hrns.start("exec", "hi", "--no-stdin")
+        assert server.wait_for(lambda server: server.requests)
+        process.send_signal(signal.SIGHUP)
+        _, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (129, f"{MODE}hrns: terminated\n")
 
 
@@ -781,23 +780,23 @@ def test_signal_ends_the_program_even_if_nobody_reads_its_output(hrns: Hrns) -> 
     events = chat_events(["many words " * 100] * 2000)
     with LoopbackServer(Answer([sse(*events), Wait()])) as server:
         hrns.use(server.url)
-        with hrns.start("exec", "hi", "--no-stdin") as process:
-            assert process.stdout
-            process.stdout.read(100)
-            time.sleep(0.3)  # until the pipe is full
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(30) == 143
+        process = hrns.start("exec", "hi", "--no-stdin")
+        assert process.stdout
+        process.stdout.read(100)
+        time.sleep(0.3)  # until the pipe is full
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 143
 
 
 @POSIX
 def test_signal_while_input_is_awaited_ends_the_program(hrns: Hrns) -> None:
     hrns.use("http://127.0.0.1:9")
-    with hrns.start("exec", "hi") as process:
-        assert process.stderr
-        assert process.stderr.readline().startswith("hrns: waiting")
-        process.send_signal(signal.SIGINT)
-        process.wait(30)
-        _, err = process.communicate()
+    process = hrns.start("exec", "hi")
+    assert process.stderr
+    assert process.stderr.readline().startswith("hrns: waiting")
+    process.send_signal(signal.SIGINT)
+    process.wait(30)
+    _, err = process.communicate()
     assert (process.returncode, err) == (130, "")
 
 

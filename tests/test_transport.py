@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -271,6 +272,17 @@ def test_cancelled_before_it_begins_sends_nothing(transport: Transport) -> None:
         assert server.requests == []
 
 
+@contextmanager
+def running(program: str, url: str, **more: Any) -> Iterator[subprocess.Popen[str]]:
+    """A process with a Python program, which is ended with the block if it did not end before."""
+    command = [sys.executable, "-c", program, url]
+    with subprocess.Popen(command, text=True, **more) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 WAKING = """
 import signal, sys, time
 from hrns.cancel import Cancel
@@ -294,13 +306,14 @@ except Cancelled:
 
 @pytest.mark.parametrize("answer", [Raw([Wait()]), Answer([b"x", Wait()])])
 def test_signal_wakes_the_main_thread_out_of_a_wait_and_a_read(answer: Answer | Raw) -> None:
-    with LoopbackServer(answer) as server:
-        command = [sys.executable, "-c", WAKING, server.url]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert server.wait_for(lambda s: s.requests, timeout_s=20)
-            time.sleep(0.2)  # so that it waits again
-            process.send_signal(signal.SIGINT)
-            assert process.communicate(timeout=30)[0] == "True\n"
+    with (
+        LoopbackServer(answer) as server,
+        running(WAKING, server.url, stdout=subprocess.PIPE) as process,
+    ):
+        assert server.wait_for(lambda s: s.requests)
+        time.sleep(0.2)  # so that it waits again
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=30)[0] == "True\n"
 
 
 INTERRUPTED = """
@@ -315,15 +328,16 @@ except KeyboardInterrupt:
 
 
 def test_keyboard_interrupt_hangs_up() -> None:
-    with LoopbackServer(Raw([Wait()])) as server:
-        command = [sys.executable, "-c", INTERRUPTED, server.url]
-        with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
-            assert server.wait_for(lambda s: s.requests, timeout_s=20)
-            time.sleep(0.5)  # so that it waits
-            process.send_signal(signal.SIGINT)
-            assert server.wait_for(lambda s: s.aborted, timeout_s=20)
-            assert process.poll() is None
-            process.communicate()
+    with (
+        LoopbackServer(Raw([Wait()])) as server,
+        running(INTERRUPTED, server.url, stdin=subprocess.PIPE) as process,
+    ):
+        assert server.wait_for(lambda s: s.requests)
+        time.sleep(0.5)  # so that it waits
+        process.send_signal(signal.SIGINT)
+        assert server.wait_for(lambda s: s.aborted)
+        assert process.poll() is None
+        process.communicate()
         assert process.returncode == 0
 
 
