@@ -65,7 +65,7 @@ def run_inline(launch: Launch, source: TextIO, out: TextIO) -> int:
     out.write(f"{headline(launch.cwd)}\n")
     out.flush()
     program = Program(launch, source, out, colour=wants_colour(out, launch.environ))
-    ask = InlineQuestions(program.screen, program.prompt, _rule_saver(launch))
+    ask = InlineQuestions(program.screen, program.prompt, _rule_saver(launch), program.size)
     dialogue = InlineDialogue(program.screen, program.prompt)
     return program.run(lambda: _converse(launch, program.screen, program.prompt, dialogue, ask))
 

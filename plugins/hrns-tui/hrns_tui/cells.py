@@ -34,19 +34,23 @@ def padded(text: str, width: int) -> str:
     return text + " " * (width - cells(text))
 
 
-def wrapped(text: str, width: int) -> str:
+def wrapped(text: str, width: int, *, whole_words: bool = True) -> str:
     """The text with lines that are too long broken between words.
 
-    A line goes on where it began; a row of a table, in the column that it ends with. Words longer
-    than a line stay whole, so that a URL or a path can be copied; those without any blanks, as in
-    Chinese or Japanese, are broken anywhere.
+    A line goes on where it began; a row of a table, in the column that it ends with. Text without
+    any blanks, as in Chinese or Japanese, is broken anywhere.
+
+    Parameters:
+        whole_words: whether other words stay whole though they are longer than a line, so that a
+            URL or a path can be copied; where all of a line has to be seen, they must not.
     """
     return "\n".join(
-        line if cells(line) <= width else _broken(line, width) for line in text.split("\n")
+        line if cells(line) <= width else _broken(line, width, whole_words)
+        for line in text.split("\n")
     )
 
 
-def _broken(line: str, width: int) -> str:
+def _broken(line: str, width: int, whole_words: bool) -> str:
     indent = len(line) - len(line.lstrip())
     if row := _ROW.match(line):
         column = cells(row[0])
@@ -54,7 +58,9 @@ def _broken(line: str, width: int) -> str:
     indent = min(indent, max(0, width - _LEAST))
     lines = [""]
     for word in _WORD.findall(line):
-        for piece in _fitting(word, cells(lines[-1]), width, indent):
+        stays = whole_words and cells(word) == len(word)
+        pieces = [word] if stays else _fitting(word, cells(lines[-1]), width, indent)
+        for piece in pieces:
             if cells(lines[-1] + piece) <= width or not lines[-1].strip():
                 lines[-1] += piece
             else:
@@ -64,8 +70,11 @@ def _broken(line: str, width: int) -> str:
 
 def _fitting(word: str, taken: int, width: int, indent: int) -> Iterator[str]:
     """A word with the blanks before it, in pieces if it is to be broken."""
-    if word.isascii() or cells(word) == len(word) or taken + cells(word) <= width:
+    if taken + cells(word) <= width:
         yield word
+        return
+    if word.isascii() and cells(word.lstrip()) <= width - indent:
+        yield word  # on the next line
         return
     first = cut(word, width - taken)
     if first.strip():

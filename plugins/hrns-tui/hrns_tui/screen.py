@@ -27,7 +27,7 @@ from hrns.cli.printing import plain
 
 from .paint import Theme
 from .terminal import is_capable
-from .wording import one_line, reason_of, told
+from .wording import failure, one_line, reason_of, told
 
 __all__ = ["Screen", "wants_colour"]
 
@@ -70,8 +70,8 @@ class Screen:
                 self._start_call(chunk)
             case ToolCallErrorChunk() | ToolCallResultChunk():
                 self._end_call(chunk)
-            case ErrorChunk(text):
-                self.error(text)
+            case ErrorChunk():
+                self.error(failure(chunk))
             case EndChunk():
                 self._end(chunk)
             case NoticeChunk() | DiscardChunk() | RetryChunk():

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from hrns.chunks import DiscardChunk, NoticeChunk, RetryChunk
+from collections.abc import Mapping
+
+from hrns.chunks import DiscardChunk, ErrorChunk, NoticeChunk, RetryChunk
 from hrns.cli.printing import plain
 
 from .cells import cells, cut
 
-__all__ = ["one_line", "reason_of", "told"]
+__all__ = ["failure", "one_line", "reason_of", "told"]
 
 _LINE_LIMIT = 200
 """Columns that are shown of a title, or of the first line of a tool's error."""
+
+_ADVICE: Mapping[int | str, str] = {
+    404: "/models lists what there is, /model goes on with another.",
+    "authentication": "/connect asks for another key.",
+    "context_overflow": "/fork goes back in the conversation, /new begins another.",
+    "rate_limited": "Say it again later, or go on with another: /model, /provider.",
+    "server_fault": "Say it again later, or go on with another: /model, /provider.",
+    "broken_stream": "Say it again.",
+    "length": "Say `go on`, or ask for less at once.",
+}
+"""What to try, by the status of the answer or the code of the error."""
 
 
 def one_line(text: str, limit: int = _LINE_LIMIT) -> str:
@@ -25,6 +38,12 @@ def one_line(text: str, limit: int = _LINE_LIMIT) -> str:
 def reason_of(text: str) -> str:
     """What is left of a result's text where its status is told beside it."""
     return text.removeprefix("ERROR: ").removeprefix("this call was denied: ")
+
+
+def failure(chunk: ErrorChunk) -> str:
+    """What went wrong, and what can be done about it at a prompt."""
+    advice = _ADVICE.get(chunk.http_status) or _ADVICE.get(chunk.reason)
+    return f"{chunk.text}\n{advice}" if advice else chunk.text
 
 
 def told(chunk: NoticeChunk | DiscardChunk | RetryChunk) -> str:

@@ -5,20 +5,23 @@ A form lives in the thread of the user interface; whoever asked waits in another
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from time import monotonic
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from attrs import frozen
 
 from hrns.permissions import Answer
 
-from ..cells import cells, padded
+from ..cells import cells, padded, wrapped
 from ..dialogue import Listing
 from ..paint import Paint
 
-__all__ = ["CallForm", "Dismissed", "Form", "LineForm", "PickForm"]
+__all__ = ["CALL_ROWS", "CallForm", "Described", "Dismissed", "Form", "LineForm", "PickForm"]
+
+CALL_ROWS = 15
+"""How much is shown of what a call would do; what has more stands above the frame, whole."""
 
 _PICK_ROWS = 12
 _PICK_COLUMNS = 40
@@ -37,7 +40,7 @@ class Form(Protocol):
     label: str
     secret: bool
 
-    def lines(self, typed: str, rows: int, paint: Paint) -> list[str]:
+    def lines(self, typed: str, rows: int, columns: int, paint: Paint) -> list[str]:
         """What is shown above the line that is typed."""
 
     def enter(self, typed: str) -> bool:
@@ -58,7 +61,7 @@ class LineForm:
         self.secret = secret
         self.reply: SimpleQueue[str | Dismissed] = SimpleQueue()
 
-    def lines(self, typed: str, rows: int, paint: Paint) -> list[str]:  # noqa: ARG002 - the label is all
+    def lines(self, typed: str, rows: int, columns: int, paint: Paint) -> list[str]:  # noqa: ARG002 - the label is all
         """Nothing."""
         return []
 
@@ -111,7 +114,7 @@ class PickForm:
             each for each in self._options if all(w in " ".join(each).casefold() for w in words)
         ]
 
-    def lines(self, typed: str, rows: int, paint: Paint) -> list[str]:
+    def lines(self, typed: str, rows: int, columns: int, paint: Paint) -> list[str]:  # noqa: ARG002 - a row has one line
         """The options around the chosen one, which is marked."""
         if typed != self._typed:
             self._typed, self._at = typed, 0
@@ -156,10 +159,20 @@ class PickForm:
         self.reply.put(Dismissed(error))
 
 
-class CallForm:
-    """Asks whether a tool call may run. Its keys count only as `KeyGuard` has it."""
+Described: TypeAlias = Callable[[int], list[str]]
+"""What a call would do, in lines of at most so many columns, styled."""
 
-    def __init__(self, described: str, rule: str) -> None:
+
+class CallForm:
+    """Asks whether a tool call may run. Its keys count only as `KeyGuard` has it.
+
+    Parameters:
+        described: what it would do.
+        rule: what `always` would save; "" if nothing can be.
+        above: whether all of what it would do stands above the frame.
+    """
+
+    def __init__(self, described: Described, rule: str, *, above: bool) -> None:
         self.label = "> "
         self.secret = False
         self.reply: SimpleQueue[Answer | Dismissed] = SimpleQueue()
@@ -167,25 +180,34 @@ class CallForm:
         self.wants_reason = False
         self._described = described
         self._rule = rule
+        self._rest = "all of it is above" if above else "a higher window shows the rest"
 
-    def lines(self, typed: str, rows: int, paint: Paint) -> list[str]:
+    def lines(self, typed: str, rows: int, columns: int, paint: Paint) -> list[str]:
         """What would be done, and the keys."""
         if self.wants_reason:
             return [
                 paint("Why not? It is told to the model. Enter sends it, Esc goes back.", "bold")
             ]
-        head = self._described.split("\n")
-        if len(head) > rows - 4:
-            head = [*head[: max(rows - 5, 1)], paint("... (all of it is above)", "dim")]
+        below = self._below(typed, columns, paint)
+        head = self._described(columns)
+        most = min(CALL_ROWS, max(rows - len(below), 2))
+        if len(head) > most:
+            head = [*head[: most - 1], paint(f"... ({self._rest})", "dim")]
+        return [*head, *below]
+
+    def _below(self, typed: str, columns: int, paint: Paint) -> list[str]:
+        """The keys, and what they stand for."""
         kept = "   s this session   a always" if self._rule else ""
-        keys = f"y once{kept}   n no   r no, with a reason"
-        lines = [*head, paint("Allow?", "bold"), paint(keys, "accent")]
+        keys = paint(wrapped(f"y once{kept}   n no   r no, with a reason", columns), "accent")
+        hint = ""
         if typed:
-            return [
-                *lines,
-                paint("These keys count on an empty line: Ctrl-U empties it.", "warning"),
-            ]
-        return [*lines, paint(f"a saves the rule {self._rule}", "dim")] if self._rule else lines
+            text = "These keys count on an empty line: Ctrl-U empties it."
+            hint = paint(wrapped(text, columns), "warning")
+        elif self._rule:
+            text = f"a saves the rule {self._rule}"
+            hint = paint(wrapped(text, columns, whole_words=False), "dim")
+        shown = "\n".join([paint("Allow?", "bold"), keys, *([hint] if hint else [])])
+        return shown.split("\n")
 
     def key(self, key: str) -> bool:
         """Take one of the keys; returns whether the form is answered by it."""

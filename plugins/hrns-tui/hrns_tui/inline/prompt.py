@@ -14,12 +14,13 @@ from hrns.errors import HrnsError
 from hrns.permissions import Answer, Question
 from hrns.session import Session
 
+from ..cells import wrapped
 from ..dialogue import Listing, PromptDialogue
 from ..listed import context_window, keep_models, list_models, listed_models
 from ..questions import describe, kept
 from .desk import Attachment, Desk, Work, as_typed
 from .errand import check_wanted, run_errand
-from .forms import CallForm, Dismissed, Form, LineForm, PickForm
+from .forms import CALL_ROWS, CallForm, Dismissed, Form, LineForm, PickForm
 from .screen import InlineScreen
 from .stage import Stage
 
@@ -61,9 +62,8 @@ class InlinePrompt:
         self._ask(form)
         return _given(form.reply.get())
 
-    def decide(self, question: Question, described: str, rule: str) -> Answer:
+    def decide(self, question: Question, form: CallForm) -> Answer:
         """The answer to a question about a tool call."""
-        form = CallForm(described, rule)
         self._ask(form)
         with question.cancel.waker(lambda: self._stage.call(lambda: self._desk.dismiss(form))):
             return _given(form.reply.get())
@@ -155,18 +155,21 @@ class InlineQuestions:
     """Asks whether a call may run. Esc and Ctrl-D are a no; Ctrl-C is a no that ends the turn."""
 
     def __init__(
-        self, screen: InlineScreen, prompt: InlinePrompt, save: Callable[[str], object]
+        self,
+        screen: InlineScreen,
+        prompt: InlinePrompt,
+        save: Callable[[str], object],
+        size: Callable[[], tuple[int, int]],
     ) -> None:
         self._screen = screen
         self._prompt = prompt
         self._save = save
+        self._size = size
 
     def __call__(self, question: Question) -> Answer:
         """The person's answer."""
-        rule = question.verdict.rule
-        described = self._described(question)
         try:
-            answer = self._prompt.decide(question, described, rule)
+            answer = self._prompt.decide(question, self._form(question))
         except EOFError:
             return Answer("no")
         except KeyboardInterrupt:
@@ -174,21 +177,27 @@ class InlineQuestions:
             return Answer("no")
         return kept(answer, self._save, self._screen.error)
 
-    def _described(self, question: Question) -> str:
-        """What would be done: whole above the prompt if it is long, its head in the question."""
+    def _form(self, question: Question) -> CallForm:
+        """The question; what would be done stands whole above it if there is no room for that."""
         title, *lines = plain("\n".join(describe(question, titled=True))).split("\n")
-        paint = self._screen.paint
-        described = (
-            "\n".join([paint(title, "bold"), paint.diff(lines)]) if lines else paint(title, "bold")
-        )
-        if described.count("\n") > _ROWS:
-            self._screen.say_styled(described)
-            cut = paint("... (all of it is above)", "dim")
-            return "\n".join([*described.split("\n")[:_ROWS], cut])
-        return described
+
+        def described(columns: int) -> list[str]:
+            paint = self._screen.paint
+            head, *rest = (wrapped(each, columns, whole_words=False) for each in (title, *lines))
+            return "\n".join([paint(head, "bold"), *([paint.diff(rest)] if rest else [])]).split(
+                "\n"
+            )
+
+        columns, rows = self._size()
+        shown = described(columns - 1)
+        above = len(shown) > min(CALL_ROWS, rows - _AROUND)
+        if above:
+            self._screen.say_styled("\n".join(shown))
+        return CallForm(described, question.verdict.rule, above=above)
 
 
-_ROWS = 14
+_AROUND = 12
+"""Rows that the rest of the frame may take while a question is put."""
 
 
 def _given(reply: T | Dismissed) -> T:

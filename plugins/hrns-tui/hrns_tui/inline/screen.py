@@ -37,7 +37,7 @@ from hrns.messages import Diff, Terminal
 from ..cells import wrapped
 from ..diffs import diff_lines
 from ..paint import Paint, Style, Theme
-from ..wording import one_line, reason_of, told
+from ..wording import failure, one_line, reason_of, told
 from .blocks import BlockSplitter
 from .live import Live, RunningCall, without_ansi
 from .stage import Stage
@@ -109,8 +109,8 @@ class InlineScreen:
                 self.notice(told(chunk))
             case NoticeChunk() | RetryChunk():
                 self.notice(told(chunk))
-            case ErrorChunk(text):
-                self.error(text)
+            case ErrorChunk():
+                self.error(failure(chunk))
             case EndChunk():
                 self._end(chunk)
             case _:
