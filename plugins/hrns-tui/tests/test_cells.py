@@ -50,6 +50,12 @@ def test_lines_are_broken_between_words(text: str, width: int, lines: list[str])
     assert wrapped(text, width).split("\n") == lines
 
 
+def test_words_are_broken_where_all_of_a_line_has_to_be_seen() -> None:
+    lines = wrapped("run " + "x" * 25 + " now", 10, whole_words=False).split("\n")
+    assert lines == ["run xxxxxx", "x" * 10, "x" * 9, "now"]
+    assert wrapped("run abcdef now", 8, whole_words=False).split("\n") == ["run", "abcdef", "now"]
+
+
 @settings(max_examples=100)
 @given(st.text("ab 日👍é\n", max_size=120), st.integers(2, 40))
 def test_nothing_is_lost_and_every_line_fits_that_can(text: str, width: int) -> None:

@@ -75,6 +75,10 @@ def end(call_id: str, text: str = "", status: Status = "ok") -> ToolCallResultCh
         ([MessageChunk("So"), start("1"), end("1"), MessageChunk("it is")],
          "So\n\n* tool - ok\n\nit is"),
         ([ErrorChunk("broken\nTry again."), EndChunk("error")], "error: broken\nTry again.\n"),
+        ([ErrorChunk("no such model", "request_refused", 404)],
+         "error: no such model\n/models lists what there is, /model goes on with another.\n"),
+        ([ErrorChunk("bad key", "authentication", 401)],
+         "error: bad key\n/connect asks for another key.\n"),
         ([NoticeChunk("one"), NoticeChunk("two")], "note: one\nnote: two\n"),
         ([RetryChunk(1, 0.5, "busy")], "note: busy; trying again in 0.5 s\n"),
         (

@@ -982,6 +982,27 @@ def test_question_is_put_and_answered_in_place(home: Home) -> None:
         assert "permissions" not in home.saved
 
 
+@pytest.mark.parametrize("numbers", [20, 200])
+def test_question_shows_a_command_and_its_rule_whole_however_narrow_it_is(
+    home: Home, numbers: int
+) -> None:
+    command = ";".join(f"{number:03d}" for number in range(numbers))  # without any blank
+    with serving(do(command), chat_stream("Fine.")) as server:
+        home.use(server)
+        with open_terminal(home, columns=40, rows=24) as terminal:
+            terminal.ready()
+            terminal.type("Go.\r")
+            terminal.see("Allow?")
+            shown = terminal.text.replace("\n", "").replace(" ", "")
+            assert f"do{command}itwouldrun" in shown
+            assert f"asavestherule{'do(' + command}" in shown
+            assert ("...(allofitisabove)" in shown) is (numbers > 20)
+            assert terminal.line == ">"
+            time.sleep(0.5)
+            terminal.type("y")
+            terminal.see("Fine.")
+
+
 def test_answer_for_the_session_holds_and_is_not_saved(home: Home) -> None:
     with serving(do("one"), do("one"), chat_stream("Done.")) as server:
         home.use(server)

@@ -18,10 +18,23 @@ from ..cells import cells, padded, wrapped
 from ..dialogue import Listing
 from ..paint import Paint
 
-__all__ = ["CALL_ROWS", "CallForm", "Described", "Dismissed", "Form", "LineForm", "PickForm"]
+__all__ = [
+    "CALL_ROWS",
+    "RULE_ROWS",
+    "CallForm",
+    "Described",
+    "Dismissed",
+    "Form",
+    "LineForm",
+    "PickForm",
+    "told_rule",
+]
 
 CALL_ROWS = 15
 """How much is shown of what a call would do; what has more stands above the frame, whole."""
+
+RULE_ROWS = 4
+"""How much is shown of the rule that would be saved."""
 
 _PICK_ROWS = 12
 _PICK_COLUMNS = 40
@@ -163,6 +176,11 @@ Described: TypeAlias = Callable[[int], list[str]]
 """What a call would do, in lines of at most so many columns, styled."""
 
 
+def told_rule(rule: str, columns: int) -> list[str]:
+    """What `always` would save, in lines of at most so many columns."""
+    return wrapped(f"a saves the rule {rule}", columns, whole_words=False).split("\n")
+
+
 class CallForm:
     """Asks whether a tool call may run. Its keys count only as `KeyGuard` has it.
 
@@ -204,10 +222,13 @@ class CallForm:
             text = "These keys count on an empty line: Ctrl-U empties it."
             hint = paint(wrapped(text, columns), "warning")
         elif self._rule:
-            text = f"a saves the rule {self._rule}"
-            hint = paint(wrapped(text, columns, whole_words=False), "dim")
+            hint = paint("\n".join(self._told_rule(columns)), "dim")
         shown = "\n".join([paint("Allow?", "bold"), keys, *([hint] if hint else [])])
         return shown.split("\n")
+
+    def _told_rule(self, columns: int) -> list[str]:
+        rows = told_rule(self._rule, columns)
+        return rows if len(rows) <= RULE_ROWS else [*rows[: RULE_ROWS - 1], f"... ({self._rest})"]
 
     def key(self, key: str) -> bool:
         """Take one of the keys; returns whether the form is answered by it."""

@@ -20,7 +20,16 @@ from ..listed import context_window, keep_models, list_models, listed_models
 from ..questions import describe, kept
 from .desk import Attachment, Desk, Work, as_typed
 from .errand import check_wanted, run_errand
-from .forms import CALL_ROWS, CallForm, Dismissed, Form, LineForm, PickForm
+from .forms import (
+    CALL_ROWS,
+    RULE_ROWS,
+    CallForm,
+    Dismissed,
+    Form,
+    LineForm,
+    PickForm,
+    told_rule,
+)
 from .screen import InlineScreen
 from .stage import Stage
 
@@ -188,12 +197,13 @@ class InlineQuestions:
                 "\n"
             )
 
-        columns, rows = self._size()
-        shown = described(columns - 1)
-        above = len(shown) > min(CALL_ROWS, rows - _AROUND)
+        (columns, rows), rule = self._size(), question.verdict.rule
+        shown, told = described(columns - 1), told_rule(rule, columns - 1)
+        above = len(shown) > min(CALL_ROWS, rows - _AROUND) or len(told) > RULE_ROWS
         if above:
-            self._screen.say_styled("\n".join(shown))
-        return CallForm(described, question.verdict.rule, above=above)
+            saved = told if rule else []
+            self._screen.say_styled("\n".join([*shown, *map(self._screen.paint, saved)]))
+        return CallForm(described, rule, above=above)
 
 
 _AROUND = 12
