@@ -309,7 +309,7 @@ def change(document):
     document.setdefault("each", {}).setdefault(sys.argv[2], []).append(document["all"])
 
 for _ in range(50):
-    edit_config(Path(sys.argv[1]), change)
+    edit_config(Path(sys.argv[1]), change, wait_s=50)
 """
 
 
