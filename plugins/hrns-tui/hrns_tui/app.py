@@ -22,16 +22,12 @@ from hrns.permissions import Ask
 from hrns.session import Launch, Session
 
 from .banner import KEYS, banner, headline
-from .boot import boot, resumed
 from .dialogue import Listing, Prompt, PromptDialogue, TerminalDialogue, View
-from .dispatch import run_command
 from .images import message_of
 from .lines import LinePrompt
 from .paint import Theme
-from .piped import run_piped
 from .questions import Questions
 from .screen import Screen, wants_colour
-from .shell import run_shell, shell_report
 from .signals import leaving_on_signals
 from .terminal import is_capable
 
@@ -48,6 +44,8 @@ def run(launch: Launch) -> int:
     steady_streams()
     try:
         if sys.stdin is None or sys.stdin.closed or not sys.stdin.isatty():
+            from .piped import run_piped
+
             return run_piped(launch)
         if sys.stdout.isatty() and is_capable(launch.environ) and sys.platform != "win32":
             return run_inline(launch, sys.stdin, sys.stdout)
@@ -84,6 +82,8 @@ def _converse(
     launch: Launch, screen: View, prompt: Prompt, dialogue: TerminalDialogue, ask: Ask
 ) -> int:
     """Open a session, and hold it until the person leaves; returns the exit status."""
+    from .boot import boot  # the prompt stands there before this is imported
+
     opened: list[Session | None] = []
     try:
         prompt.interruptible(lambda: opened.append(boot(launch, dialogue, ask)))
@@ -169,6 +169,8 @@ class App:
 
     def resume(self, record: Record) -> None:
         """Go on with another session; this one is closed."""
+        from .boot import resumed
+
         session = self.session
         launch = evolve(
             self._launch,
@@ -237,10 +239,10 @@ class App:
         for notice in self.session.take_notices():
             self.screen.notice(notice)
         self.screen.gap()
-        text = self.prompt.message(self.session)
+        typed = self.prompt.message(self.session)
         self._warned = False
-        self.screen.prompted(text)
-        self._take(text)
+        self.screen.prompted(typed.shown)
+        self._take(typed.text)
 
     def _warn_or_leave(self) -> None:
         """Ctrl-C where nothing is to be interrupted: the first time it may be a slip."""
@@ -254,6 +256,8 @@ class App:
         """Do what was typed, to its end or until Ctrl-C."""
         try:
             if text.startswith("/"):
+                from .dispatch import run_command
+
                 self.prompt.interruptible(lambda: run_command(self, text.rstrip()))
             elif text.startswith("!"):
                 self._shell(text[1:].strip())
@@ -278,12 +282,16 @@ class App:
         if not command:
             self.error("`!` runs a shell command: !git status")
             return
+        from .shell import shell_report
+
         with self.prompt.working() as cancel:
             shown = self._show_shell(command, cancel)
         if shown is not None:
             self.prompt.attach(f"the output of {command}", shell_report(shown))
 
     def _show_shell(self, command: str, cancel: Cancel) -> Terminal | None:
+        from .shell import run_shell
+
         session = self.session
         shown: Terminal | None = None
         for chunk in run_shell(command, session.context.cwd, session.environ, cancel):

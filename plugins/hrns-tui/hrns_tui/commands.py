@@ -6,6 +6,7 @@ What a command changes for good is saved; if it cannot be saved, the session goe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 
 from attrs import evolve
 
@@ -27,7 +28,7 @@ from hrns.session import Session
 from .banner import KEY_ROWS, banner
 from .hosting import TerminalHost
 from .informing import INFORMING, MODES
-from .listed import list_models, listed_models
+from .listed import keep_models, list_models, listed_models
 from .models import missing_model, told_window
 from .onboarding import connect
 from .recalling import RECALLING
@@ -37,7 +38,7 @@ from .terminal_commands import TERMINAL_COMMANDS
 __all__ = ["COMMANDS", "choices"]
 
 _LISTING_S = 5.0
-"""How long it is waited for a list that only a notice depends on."""
+"""How long it is waited for a list that only a notice or a completion depends on."""
 
 
 def _help(host: CommandHost, _argument: str) -> None:
@@ -155,6 +156,10 @@ def _saved(host: CommandHost, change: Change, take_back: Callable[[], object]) -
 
 
 def _listed_models(session: Session, word: str) -> Iterator[str]:
+    if listed_models(session) is None:
+        keep_models(session, session.entry.name, ())  # asked once, not with every key
+        with suppress(HrnsError):
+            within(_LISTING_S, lambda: list_models(session))
     return _beginning((model.id for model in listed_models(session) or ()), word)
 
 

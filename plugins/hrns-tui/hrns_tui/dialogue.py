@@ -22,6 +22,7 @@ __all__ = [
     "Prompt",
     "PromptDialogue",
     "TerminalDialogue",
+    "Typed",
     "View",
     "confirm",
     "meant",
@@ -107,6 +108,19 @@ class View(Protocol):
         """Show what comes for a dark or a light background."""
 
 
+@frozen
+class Typed:
+    """What a person sent.
+
+    Parameters:
+        text: all of it.
+        shown: what is shown of it: large pastes, and what goes along, by their names.
+    """
+
+    text: str
+    shown: str
+
+
 class LinePrompting(Protocol):
     """Where a person writes lines.
 
@@ -127,7 +141,7 @@ class LinePrompting(Protocol):
 class Prompt(Protocol):
     """Where a person writes, whatever draws it; it raises as `LinePrompting` does."""
 
-    def message(self, session: Session) -> str:
+    def message(self, session: Session) -> Typed:
         """A message or a command; it may have several lines, or nothing in it."""
 
     def line(self, label: str, *, secret: bool = False) -> str:

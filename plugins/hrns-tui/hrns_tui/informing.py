@@ -28,12 +28,13 @@ def _context(host: CommandHost, _argument: str) -> None:
     session = host.session
     used = _last_usage(session)
     window = context_window(session)
-    share = f" of {window} ({100 * (used.input + used.output) // window} %)" if window else ""
+    taken = used.input + used.output
+    share = f" of {window} ({100 * taken // window} %)" if window else ""
     rows = [
         ("messages", str(len(session.messages))),
         ("system prompt", f"{len(session.system_prompt())} characters"),
         ("tools offered", str(len(session.offered))),
-        ("context used", f"{used.input + used.output} tokens{share}"),
+        ("context used", f"{taken} tokens{share}" if taken else "not told by the provider yet"),
         ("from the cache", f"{used.cache_read} tokens"),
     ]
     host.say(table(rows))

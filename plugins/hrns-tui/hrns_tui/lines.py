@@ -17,6 +17,7 @@ from hrns.cancel import Cancel
 from hrns.cli.printing import plain
 from hrns.session import Session
 
+from .dialogue import Typed
 from .signals import turn_signals
 from .terminal import drop_typed, echo
 
@@ -39,14 +40,14 @@ class LinePrompt:
         self._read = b""
         self._attached: list[str] = []
 
-    def message(self, session: Session) -> str:  # noqa: ARG002 - nothing is completed here
+    def message(self, session: Session) -> Typed:  # noqa: ARG002 - nothing is completed here
         """The next line, and what goes along with it."""
         text = self._next_line("> ")
         if not text.strip() or text.startswith(("/", "!")):
-            return text
+            return Typed(text, text)
         parts = [text, *self._attached]
         self._attached.clear()
-        return "\n\n".join(parts)
+        return Typed("\n\n".join(parts), text)
 
     @contextmanager
     def working(self, session: Session | None = None) -> Iterator[Cancel]:  # noqa: ARG002 - nothing is queued here

@@ -166,7 +166,7 @@ def _export(host: CommandHost, argument: str) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
-        host.error(f"cannot write {path}: {error.strerror}")
+        host.error(f"cannot write {path}: {error.strerror}\nName another file: /export FILE")
         return
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
         file.write(text)

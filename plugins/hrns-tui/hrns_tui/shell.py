@@ -15,6 +15,8 @@ from hrns.cancel import Cancel
 from hrns.chunks import Chunk, ToolCallResultChunk, ToolCallStartChunk, ToolOutputChunk
 from hrns.messages import Status, Terminal, ToolResult
 
+from .inline.live import without_ansi
+
 __all__ = ["NAME", "run_shell", "shell_report"]
 
 NAME = "!"
@@ -54,7 +56,7 @@ def run_shell(
 
 def shell_report(shown: Terminal) -> str:
     """The command and the end of its output, for the model."""
-    output = shown.output[-_ATTACHED:].rstrip()
+    output = without_ansi(shown.output)[-_ATTACHED:].rstrip()
     fence = "`" * (3 + output.count("```"))
     return (
         f"I ran `{shown.command}`; exit status {shown.exit_status}.\n\n{fence}\n{output}\n{fence}"

@@ -476,9 +476,9 @@ def test_arguments_are_completed(tmp_path: Path) -> None:
 
         assert completed("provider", "") == [*DOCUMENT["providers"], "groq", "demo"]
         assert completed("agent", "p") == ["Planner", "Pirate"]
-        assert completed("model", "") == []
-        stage.do("/models")
         assert completed("model", "near") == ["near-1", "near-2"]
+        stage.do("/provider silent")
+        assert completed("model", "") == []
         assert completed("help", "") == []
 
 
@@ -540,7 +540,9 @@ def test_conversation_is_exported_once(stage: Stage) -> None:
     path = stage.path.parent / "talk.md"
     assert said == f"The conversation is in {path}."
     assert "## User\n\nHello.\n\n## Assistant\n\nHello.\n" in path.read_text()
-    assert stage.do("/export talk.md").errors == [f"cannot write {path}: File exists"]
+    assert stage.do("/export talk.md").errors == [
+        f"cannot write {path}: File exists\nName another file: /export FILE"
+    ]
 
 
 def test_copy_and_theme_work_in_any_front_end(stage: Stage) -> None:

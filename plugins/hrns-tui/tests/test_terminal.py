@@ -1346,13 +1346,19 @@ def test_paste_of_5000_lines_is_folded_and_sent_whole(home: Home) -> None:
             terminal.see("> [paste 1: 5000 lines, ")
             terminal.type(" Why?\r")
             terminal.see("Ok.")
+            assert "line 17" not in terminal.text
         assert last_words(server) == [f"{text} Why?"]
+        with open_terminal(home, pick=True) as terminal:
+            terminal.see("1 of 1")
+            terminal.type("\r")
+            terminal.see("  (and 4959 more lines)\n\nOk.")
 
 
 def test_shell_command_goes_along_and_files_and_pictures_are_named(home: Home) -> None:
     (home.work / "picture.png").write_bytes(b"\x89PNG")
     (home.work / "some").mkdir()
     (home.work / "some/module_one.py").write_text("")
+    (home.work / "a spaced name").write_text("")
     with serving(chat_stream("Ok."), chat_stream("Seen.")) as server:
         home.use(server)
         with open_terminal(home) as terminal:
@@ -1365,14 +1371,22 @@ def test_shell_command_goes_along_and_files_and_pictures_are_named(home: Home) -
             terminal.see("  some/module_one.py")
             terminal.type("\t")
             terminal.see("> look at @some/module_one.py")
+            terminal.type(" @spaced")
+            terminal.see("  a spaced name")
+            terminal.type("\t")
+            terminal.see('> look at @some/module_one.py @"a spaced name"')
             terminal.type("\r")
             terminal.type("\r")
             terminal.see("Ok.")
             terminal.ready()
             terminal.send("and picture.png")
-            assert "goes along" not in terminal.text
+            assert "goes along: " not in terminal.text
+            assert "  (the output of echo o[/ne]; exit 3 goes along)\n\nOk." in terminal.text
+            assert terminal.text.count("o[/ne]\n") == 1  # it is not shown once more
         first, second = last_words(server)
-        assert first.startswith("look at @some/module_one.py\n\nI ran `echo o[/ne]; exit 3`;")
+        assert first.startswith(
+            'look at @some/module_one.py @"a spaced name"\n\nI ran `echo o[/ne]; exit 3`;'
+        )
         assert [part["type"] for part in second] == ["text", "image_url"]
 
 

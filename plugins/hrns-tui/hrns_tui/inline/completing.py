@@ -53,7 +53,8 @@ class PromptCompleter(Completer):
         if monotonic() - self._listed_at > _FRESH_S:
             self._files, self._listed_at = project_files(session.context.cwd), monotonic()
         for name in fuzzy(self._files, word):
-            yield Completion(name, -len(word), display=plain(name))
+            quoted = f'"{name}"' if " " in name else name
+            yield Completion(quoted, -len(word), display=plain(name))
 
 
 def _commands(session: Session, text: str) -> Iterable[Completion]:

@@ -19,6 +19,7 @@ from prompt_toolkit.filters import Condition
 from hrns.cancel import Cancel
 from hrns.session import Session
 
+from ..dialogue import Typed
 from ..images import has_images
 from ..informing import MODES
 from .completing import completes
@@ -69,9 +70,9 @@ class Desk:
         self.session: Session | None = None
         self.form: Form | None = None
         self.work: Work | None = None
-        self.sent: SimpleQueue[str | Dismissed] = SimpleQueue()
+        self.sent: SimpleQueue[Typed | Dismissed] = SimpleQueue()
         self.queued: list[str] = []
-        self.later: deque[str] = deque()
+        self.later: deque[Typed] = deque()
         self.attached: list[Attachment] = []
         self.guard = KeyGuard()
         self.pastes = Pastes()
@@ -173,13 +174,14 @@ class Desk:
         if self.types_answer() and self.form is not None:
             self._enter(self.form)
             return
-        text = self.pastes.unfold(self.draft.text)
+        shown = self.draft.text
+        text = self.pastes.unfold(shown)
         if not text.strip():
             self.draft.reset()
             return
         self.draft.append_to_history()
         self.draft.reset()
-        self._send(self._with_attached(text))
+        self._send(self._with_attached(Typed(text, shown)))
 
     def _enter(self, form: Form) -> None:
         typed = self.pastes.unfold(self.entry.text)
@@ -188,20 +190,21 @@ class Desk:
         self.entry.reset()
         self.changed()
 
-    def _with_attached(self, text: str) -> str:
-        if text.startswith(("/", "!")):
-            return text
-        parts = [text.rstrip(), *(each.text for each in self.attached)]
+    def _with_attached(self, typed: Typed) -> Typed:
+        if typed.text.startswith(("/", "!")):
+            return typed
+        parts = [typed.text.rstrip(), *(each.text for each in self.attached)]
+        names = [typed.shown, *(f"({each.label} goes along)" for each in self.attached)]
         self.attached.clear()
-        return "\n\n".join(parts)
+        return Typed("\n\n".join(parts), "\n".join(names))
 
-    def _send(self, text: str) -> None:
-        turn = self.work.turn if self.work else None
+    def _send(self, typed: Typed) -> None:
+        turn, text = self.work.turn if self.work else None, typed.text
         if self.ready:
             self.ready = False
-            self.sent.put(text)
+            self.sent.put(typed)
         elif turn is None or text.startswith(("/", "!")) or has_images(text, turn.context.cwd):
-            self.later.append(text)
+            self.later.append(typed)
         else:
             turn.queue(text.strip())
             self.queued.append(text.strip())
@@ -222,7 +225,7 @@ class Desk:
         elif form is not None:
             self.dismiss(form)
         elif self.later:
-            self.type_again(self.later.pop())
+            self.type_again(self.later.pop().text)
         elif self.queued:
             self._take_back()
         elif self.work:

@@ -106,7 +106,8 @@ class Program:
             if isinstance(error, OSError) and error.errno != errno.EIO:
                 raise
             self._close_down()  # the terminal has gone
-            worker.join(_PATIENCE_S)
+            if worker.ident is not None:
+                worker.join(_PATIENCE_S)
         finally:
             clear_typeahead(self.frame.input)
             self.frame.terminal.let_go()
@@ -124,7 +125,13 @@ class Program:
         loop.set_exception_handler(self._failed)
         self.stage.open(self.frame)
         self.frame.create_background_task(self._beat())
-        worker.start()
+        self.frame.after_render += lambda _: self._start(worker)
+
+    @staticmethod
+    def _start(worker: Thread) -> None:
+        """Begin with the work when the prompt stands there, which its imports would hold up."""
+        if worker.ident is None:
+            worker.start()
 
     def _work(self, work: Callable[[], int]) -> None:
         try:
@@ -211,7 +218,7 @@ class Program:
 
     def _aside(self) -> list[str]:
         desk, paint = self.desk, self.screen.paint
-        waiting = [*desk.queued, *desk.later]
+        waiting = [*desk.queued, *(typed.shown for typed in desk.later)]
         room = self.size()[0] - 38
         lines = [f"queued: {_first(text, room)}  (Esc takes it back)" for text in waiting]
         goes = [f"goes along: {_first(each.label, room)}  (Esc drops it)" for each in desk.attached]

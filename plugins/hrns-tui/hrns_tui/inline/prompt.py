@@ -15,7 +15,7 @@ from hrns.permissions import Answer, Question
 from hrns.session import Session
 
 from ..cells import wrapped
-from ..dialogue import Listing, PromptDialogue
+from ..dialogue import Listing, PromptDialogue, Typed
 from ..listed import context_window, keep_models, list_models, listed_models
 from ..questions import describe, kept
 from .desk import Attachment, Desk, Work, as_typed
@@ -47,7 +47,7 @@ class InlinePrompt:
         self._screen = screen
         self._warm = False
 
-    def message(self, session: Session) -> str:
+    def message(self, session: Session) -> Typed:
         """What the person sends."""
         self._stage.call(lambda: self._desk.await_message(session))
         if not self._warm:

@@ -51,6 +51,7 @@ _OUTPUT_LIMIT = 20_000
 _DIFF_ROWS = 40
 _SHELL_ROWS = 200
 _WHOLE_ROWS = 5000
+_PERSON_ROWS = 40
 
 
 class InlineScreen:
@@ -119,9 +120,11 @@ class InlineScreen:
     def person(self, text: str) -> None:
         """Show what the person said."""
         first, *rest = text.strip().split("\n")
-        self._put(
-            "person", self.paint("\n".join([f"> {first}", *(f"  {r}" for r in rest)]), "accent")
-        )
+        more = len(rest) - _PERSON_ROWS
+        rows = [f"> {first}", *(f"  {row}" for row in rest[:_PERSON_ROWS])]
+        said = self.paint("\n".join(rows), "accent")
+        cut_off = [self.paint(f"  (and {more} more lines)", "dim")] if more > 0 else []
+        self._put("person", "\n".join([said, *cut_off]))
 
     def say(self, text: str) -> None:
         """Show plain text, on lines of its own."""
