@@ -30,6 +30,10 @@ def hrns_slash_commands() -> Iterable[SlashCommand]:
 
 
 def _run(launch: Launch) -> int:
+    import gc
+
+    # Modules stay, and so does a conversation: at 700 new objects there is nothing to collect.
+    gc.set_threshold(20_000)
     from .app import run
 
     return run(launch)

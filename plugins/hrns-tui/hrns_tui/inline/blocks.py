@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from functools import cache
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 __all__ = ["BlockSplitter", "split_blocks"]
 
@@ -93,6 +95,8 @@ def split_blocks(text: str) -> list[str]:
 
 @cache
 def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
