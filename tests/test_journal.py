@@ -11,7 +11,8 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -448,6 +449,23 @@ for line in sys.stdin:
 """
 
 
+@contextmanager
+def nursery_in(home: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that forks those that are killed; it and they end with the block."""
+    program = NURSERY.format(tests=str(Path(__file__).parent))
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(home)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as nursery:
+        try:
+            yield nursery
+        finally:
+            os.killpg(nursery.pid, signal.SIGKILL)
+
+
 def warm_up(home: Path) -> None:
     """Import all that a resumed session needs, so that children are at work at once."""
     session = start(home, [[Call("act", {"text": "x"})], Say("a")])
@@ -491,45 +509,38 @@ def wait_for_growth(path: Path, lines: int) -> None:
 def test_process_killed_at_any_moment_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
     """What is whole in the file is kept, and what has a result is never run again."""
     generator = random.Random(7)  # noqa: S311 - moments to kill at, the same ones each time
-    nursery = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            NURSERY.format(tests=str(Path(__file__).parent)),
-            str(tmp_path / "warm"),
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert nursery.stdin
-    assert nursery.stdout
     path, number, finished, kills = "", 0, list[str](), 48
-    for kill in range(kills):
-        nursery.stdin.write(f"{tmp_path}|{number}|{path}\n")
-        nursery.stdin.flush()
-        child = int(nursery.stdout.readline())
-        if kill % 4:  # three lines: a turn, with its two calls, is over
-            wait_for_growth(tmp_path / "ran.log", 3 if kill % 4 == 3 else 1)
-        time.sleep(generator.random() * 0.02)
-        os.kill(child, signal.SIGKILL)
-        assert nursery.stdout.readline() == "gone\n"
-        path = next((str(file) for file in (tmp_path / "hrns").rglob("*.jsonl")), "")
-        if not path or not Path(path).stat().st_size:
-            continue
-        record = read_journal(Path(path))
-        assert all("cut off" in warning for warning in record.warnings)
-        messages = tell(record.branch()).messages
-        answered = [m for m in messages if isinstance(m, AssistantMessage | ToolMessage)]
-        assert [m for m in repair(messages) if not isinstance(m, UserMessage)] == answered
-        number = max(
-            [int(m.text.removeprefix("do ")) + 1 for m in messages if isinstance(m, UserMessage)],
-            default=0,
-        )
-        kept = [r for m in messages if isinstance(m, ToolMessage) for r in m.results]
-        assert finished == [r.text for r in kept if r.status == "ok"][: len(finished)]
-        finished = [r.text for r in kept if r.status == "ok"]
-    nursery.communicate()
+    with nursery_in(tmp_path / "warm") as nursery:
+        assert nursery.stdin
+        assert nursery.stdout
+        for kill in range(kills):
+            nursery.stdin.write(f"{tmp_path}|{number}|{path}\n")
+            nursery.stdin.flush()
+            child = int(nursery.stdout.readline())
+            if kill % 4:  # three lines: a turn, with its two calls, is over
+                wait_for_growth(tmp_path / "ran.log", 3 if kill % 4 == 3 else 1)
+            time.sleep(generator.random() * 0.02)
+            os.kill(child, signal.SIGKILL)
+            assert nursery.stdout.readline() == "gone\n"
+            path = next((str(file) for file in (tmp_path / "hrns").rglob("*.jsonl")), "")
+            if not path or not Path(path).stat().st_size:
+                continue
+            record = read_journal(Path(path))
+            assert all("cut off" in warning for warning in record.warnings)
+            messages = tell(record.branch()).messages
+            answered = [m for m in messages if isinstance(m, AssistantMessage | ToolMessage)]
+            assert [m for m in repair(messages) if not isinstance(m, UserMessage)] == answered
+            number = max(
+                [
+                    int(m.text.removeprefix("do ")) + 1
+                    for m in messages
+                    if isinstance(m, UserMessage)
+                ],
+                default=0,
+            )
+            kept = [r for m in messages if isinstance(m, ToolMessage) for r in m.results]
+            assert finished == [r.text for r in kept if r.status == "ok"][: len(finished)]
+            finished = [r.text for r in kept if r.status == "ok"]
     ran = (tmp_path / "ran.log").read_text().split()
     assert len(finished) > kills / 10
     assert len(ran) == len(set(ran))
