@@ -21,7 +21,7 @@ from hrns.messages import AssistantMessage, Terminal, UserMessage
 from hrns.permissions import Ask
 from hrns.session import Launch, Session
 
-from .banner import KEYS, banner, headline
+from .banner import banner, headline
 from .dialogue import Listing, Prompt, PromptDialogue, TerminalDialogue, View
 from .images import message_of
 from .lines import LinePrompt
@@ -147,6 +147,11 @@ class App:
         self._warned = False
         self._shown = session.id
 
+    @property
+    def keys(self) -> Sequence[tuple[str, str]]:
+        """The keys of the prompt."""
+        return self.prompt.keys
+
     def ask(self, prompt: str, *, default: str = "", secret: bool = False) -> str | None:
         """Ask for a line of text."""
         return self._dialogue.ask(prompt, default=default, secret=secret)
@@ -222,7 +227,7 @@ class App:
     def run(self) -> None:
         """Read and do, until the person leaves."""
         self.screen.gap()
-        self.say(f"{banner(self.session)}\n{KEYS}")
+        self.say(f"{banner(self.session)}\n{self.prompt.hint}")
         self._recall()
         while not self._leaving:
             try:

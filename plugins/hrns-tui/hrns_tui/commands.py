@@ -25,7 +25,7 @@ from hrns.nearest import nearest
 from hrns.records import CommandHost, SlashCommand
 from hrns.session import Session
 
-from .banner import KEY_ROWS, banner
+from .banner import banner
 from .hosting import TerminalHost
 from .informing import INFORMING, MODES
 from .listed import keep_models, list_models, listed_models
@@ -48,7 +48,7 @@ def _help(host: CommandHost, _argument: str) -> None:
     ]
     host.say(table(rows))
     if isinstance(host, TerminalHost):
-        host.say(f"\n{table(KEY_ROWS)}")
+        host.say(f"\n{table(host.keys)}")
 
 
 def _new(host: CommandHost, _argument: str) -> None:

@@ -141,6 +141,14 @@ class LinePrompting(Protocol):
 class Prompt(Protocol):
     """Where a person writes, whatever draws it; it raises as `LinePrompting` does."""
 
+    @property
+    def hint(self) -> str:
+        """The most important keys, in one line."""
+
+    @property
+    def keys(self) -> Sequence[tuple[str, str]]:
+        """All keys, and what each does."""
+
     def message(self, session: Session) -> Typed:
         """A message or a command; it may have several lines, or nothing in it."""
 

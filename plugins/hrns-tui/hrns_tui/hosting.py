@@ -20,6 +20,10 @@ class TerminalHost(Protocol):
 
     session: Session
 
+    @property
+    def keys(self) -> Sequence[tuple[str, str]]:
+        """The keys of the prompt, and what each does."""
+
     def say(self, text: str) -> None:
         """Show plain text."""
 

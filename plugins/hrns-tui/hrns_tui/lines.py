@@ -34,6 +34,14 @@ class LinePrompt:
         out: where labels are written.
     """
 
+    hint = "Each line is a message. Ctrl-C interrupts, Ctrl-D leaves, /help"
+    keys = (
+        ("Enter", "sends the line"),
+        ("Ctrl-C", "interrupts"),
+        ("Ctrl-D", "leaves"),
+        ("!command", "runs it; its output goes along with the next message"),
+    )
+
     def __init__(self, source: TextIO, out: TextIO) -> None:
         self._source = source
         self._out = out

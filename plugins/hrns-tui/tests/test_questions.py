@@ -6,7 +6,7 @@ import io
 from collections import deque
 
 import pytest
-from hrns_tui.dialogue import PromptDialogue
+from hrns_tui.dialogue import Listing, PromptDialogue
 from hrns_tui.questions import Questions, describe
 from hrns_tui.screen import Screen
 
@@ -168,3 +168,14 @@ def test_of_very_many_options_only_the_first_are_shown() -> None:
     picked, _, out = dialogue("m99")
     assert picked.pick("Which?", [(f"m{number}", "") for number in range(100)]) == "m99"
     assert out.getvalue().endswith("  40  m39\n      and 60 more, by name\n")
+
+
+def test_plus_shows_the_next_list() -> None:
+    picked, _, out = dialogue("+", "+", "+", "2")
+    lists = [
+        Listing("these", lambda: [("a", "one")]),
+        Listing("those", lambda: [("b", "two"), ("c", "three")]),
+    ]
+    assert picked.pick_from("Which?", lists) == "c"
+    shown = "Which?\n   1  a  one\n   +  those\nWhich?\n   1  b  two\n   2  c  three\n   +  these\n"
+    assert out.getvalue() == shown * 2

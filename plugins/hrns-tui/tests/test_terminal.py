@@ -1082,6 +1082,7 @@ def test_dumb_terminal_has_plain_lines(home: Home) -> None:
         home.use(server)
         with spawn_terminal(home, TERM="dumb") as terminal:
             terminal.ready()
+            assert "Each line is a message. Ctrl-C interrupts" in terminal.text
             terminal.type("Go.\n")
             terminal.see("allow?")
             terminal.type("y\n")

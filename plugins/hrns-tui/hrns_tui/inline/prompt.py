@@ -30,6 +30,7 @@ from .forms import (
     PickForm,
     told_rule,
 )
+from .key_help import HINT, KEYS
 from .screen import InlineScreen
 from .stage import Stage
 
@@ -40,6 +41,9 @@ T = TypeVar("T")
 
 class InlinePrompt:
     """Reads what is typed below the scrolling text."""
+
+    hint = HINT
+    keys = KEYS
 
     def __init__(self, desk: Desk, stage: Stage, screen: InlineScreen) -> None:
         self._desk = desk
