@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hrns.errors import HrnsError
+from hrns.errors import HrnsError, in_words
 from hrns.nearest import nearest
 from hrns.records import CommandHost, SlashCommand
 
@@ -31,6 +31,9 @@ def _offer(host: CommandHost, command: SlashCommand) -> None:
     except HrnsError as error:
         host.error(str(error))
         return
+    except Exception as error:  # noqa: BLE001 - a guest's code, and the command is named
+        host.error(f"/{command.name} cannot say what there is: {in_words(error)}")
+        return
     if words and (word := host.pick(f"/{command.name} {command.usage}", words)):
         _run(host, command, word)
 
@@ -50,7 +53,7 @@ def _run(host: CommandHost, command: SlashCommand, argument: str) -> None:
     except BrokenPipeError:
         raise
     except Exception as error:  # noqa: BLE001 - a guest's code, and the command is named
-        host.error(f"/{command.name} failed: {type(error).__name__}: {error}")
+        host.error(f"/{command.name} failed: {in_words(error)}")
 
 
 def _unknown(name: str, commands: tuple[SlashCommand, ...]) -> str:

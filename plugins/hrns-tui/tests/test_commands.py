@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import hrns_tui
 import pytest
@@ -87,12 +87,13 @@ class Guest:
 
     @implements
     def hrns_slash_commands(self, context: SessionContext) -> list[SlashCommand]:
-        def fail(_host: object, _argument: str) -> None:
+        def fail(_host: object, _argument: str) -> NoReturn:
             raise KeyError(context.mode)
 
         return [
             SlashCommand("fail", "Fails.", fail),
             SlashCommand("fix", "Sends.", lambda host, rest: host.send(f"fix {rest}")),
+            SlashCommand("odd", "Is odd.", fail, usage="X", complete=fail, needs_argument=True),
         ]
 
 
@@ -214,7 +215,8 @@ def test_help_lists_every_command_with_its_usage(stage: Stage) -> None:
 /editor           Opens the next message in $EDITOR.
 /exit             Leaves.
 /fail             Fails.
-/fix              Sends."""
+/fix              Sends.
+/odd X            Is odd."""
     )
 
 
@@ -465,6 +467,7 @@ def test_unknown_command_is_an_error_and_nothing_is_sent(
 def test_commands_of_other_plugins_run_and_may_fail(stage: Stage) -> None:
     assert stage.do("/fix  it\nnow ").sent == ["fix it\nnow"]
     assert stage.do("/fail").errors == ["/fail failed: KeyError: 'ask'"]
+    assert stage.do("/odd").errors == ["/odd cannot say what there is: KeyError: 'ask'"]
 
 
 def test_arguments_are_completed(tmp_path: Path) -> None:

@@ -89,7 +89,10 @@ def break_screen(host, argument):
 
 @hrns.hookimpl
 def hrns_slash_commands():
-    yield hrns.SlashCommand("break", "Breaks the screen.", break_screen)
+    def cannot(session, argument):
+        raise KeyError(argument)
+
+    yield hrns.SlashCommand("break", "Breaks the screen.", break_screen, complete=cannot)
 
 @hrns.hookimpl
 def hrns_tools():
@@ -894,6 +897,19 @@ def test_commands_and_their_arguments_are_completed(home: Home) -> None:
             terminal.see("  Pirate")
             terminal.type("\t")
             terminal.wait(lambda terminal: terminal.line == "> /agent Pirate")
+
+
+def test_command_of_a_plugin_that_cannot_complete_costs_only_that(home: Home) -> None:
+    with serving(chat_stream("Ok.")) as server:
+        home.use(server)
+        with open_terminal(home) as terminal:
+            terminal.ready()
+            terminal.type("/break x")
+            terminal.wait(at_line("> /break x"))
+            terminal.type("\t\x15")
+            terminal.ready()
+            terminal.send("On.")
+            terminal.see("note: /break cannot complete its argument: KeyError: 'x'")
 
 
 def test_what_is_typed_during_a_turn_is_queued_and_can_be_taken_back(home: Home) -> None:

@@ -10,6 +10,8 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from hrns.cli.printing import plain
+from hrns.errors import in_words
+from hrns.records import SlashCommand
 from hrns.session import Session
 
 from ..files import fuzzy, project_files
@@ -66,5 +68,13 @@ def _commands(session: Session, text: str) -> Iterable[Completion]:
         return
     for command in session.commands:
         if command.name == name:
-            for word in command.complete(session, argument):
+            for word in _words(command, session, argument):
                 yield Completion(word, -len(argument), display=plain(word))
+
+
+def _words(command: SlashCommand, session: Session, argument: str) -> list[str]:
+    try:
+        return [*command.complete(session, argument)]
+    except Exception as error:  # noqa: BLE001 - a guest's code, and the command is named
+        session.notice(f"/{command.name} cannot complete its argument: {in_words(error)}")
+        return []
