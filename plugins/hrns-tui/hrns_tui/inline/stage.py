@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from threading import Lock
 from time import monotonic, sleep, thread_time
 
@@ -75,9 +75,8 @@ class Stage:
         frame.context.copy().run(function)
 
     def put(self, text: str) -> None:
-        """Write lines for good; waits while too much waits to be written."""
-        for at in range(0, len(text), _AT_ONCE):
-            piece = text[at : at + _AT_ONCE]
+        """Write whole lines for good, or a control sequence; `pause` keeps them from piling up."""
+        for piece in _pieces(text):
             self._waiting += len(piece)
             self._texts.append(piece)
         self.wake()
@@ -133,3 +132,16 @@ class Stage:
             size += len(taken[-1])
         self._waiting -= size
         return "".join(taken)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text in pieces that are each written at once.
+
+    The frame is drawn between them, below what was written: so each ends a line, however long.
+    """
+    start = 0
+    while start < len(text):
+        behind = text.rfind("\n", start, start + _AT_ONCE) + 1
+        behind = behind or text.find("\n", start + _AT_ONCE) + 1 or len(text)
+        yield text[start:behind]
+        start = behind
