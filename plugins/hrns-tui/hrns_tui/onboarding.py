@@ -101,13 +101,22 @@ class _Connection:
         for server in local:
             if server.name == chosen:
                 return self._settled(server)
-        if chosen != _OTHER:
-            known = entry_for(chosen, self.config, self.environ) or ProviderConfig(chosen)
-            entry = known if self._has_key(known) else self._ask_key(known)
-        else:
-            name = self._ask_name()
-            entry = None if name is None else self._ask_server(self._entry(name))
+        entry = self._of_name() if chosen == _OTHER else self._of_service(chosen)
         return None if entry is None else self._settled(entry)
+
+    def _of_service(self, name: str) -> ProviderConfig | None:
+        """The entry of a well-known service, with its key if it needs one."""
+        entry = self._entry(name)
+        if entry.api == "ollama" or self._has_key(entry):
+            return entry
+        variable = next(each.variable for each in ENVIRONMENT_PROVIDERS if each.name == name)
+        self.dialogue.say(f"{name} at {entry.url}. Its key may be in ${variable} as well.")
+        return self._ask_key(entry)
+
+    def _of_name(self) -> ProviderConfig | None:
+        """The entry of a server of one's own."""
+        name = self._ask_name()
+        return None if name is None else self._ask_server(self._entry(name))
 
     def _entry(self, name: str) -> ProviderConfig:
         return entry_for(name, self.config, self.environ) or ProviderConfig(name)

@@ -211,6 +211,7 @@ def test_well_known_provider_asks_only_for_its_key(path: Path) -> None:
         person = Person("openai", "secret", "")
         document = connected(path, person, {"OPENAI_BASE_URL": server.url})
     assert person.asked == [WHICH, KEY, MODEL]
+    assert person.told[0] == f"openai at {server.url}. Its key may be in $OPENAI_API_KEY as well."
     assert document["providers"]["openai"]["key"] == "secret"
     assert document["providers"]["openai"]["url"] == server.url
 
