@@ -13,6 +13,8 @@ from warnings import catch_warnings, simplefilter
 
 from attrs import define, field, frozen
 
+from .brackets import plain_brackets
+
 __all__ = ["NOWHERE", "Glob", "State"]
 
 State = frozenset[int]
@@ -65,6 +67,7 @@ class Glob:
         Raises:
             ValueError: the pattern is empty or leaves the directory.
         """
+        pattern = plain_brackets(pattern)
         parts = [part for part in pattern.replace("\\", "/").split("/") if part not in ("", ".")]
         if not parts or ".." in parts:
             raise ValueError("the pattern is empty" if not parts else "a pattern has no '..'")

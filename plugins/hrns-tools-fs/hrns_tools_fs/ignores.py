@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence, Set
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+from warnings import catch_warnings, simplefilter
 
 from attrs import field, frozen
 
+from .brackets import plain_brackets
 from .host import Host
 
 if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+    from pathspec import RegexPattern
 
 __all__ = ["Ignores", "is_top"]
 
@@ -30,11 +32,11 @@ class _Rules:
 
     Parameters:
         base: the directory that they are relative to, as text with a slash at its end.
-        spec: the rules.
+        patterns: the rules; the last one that fits counts.
     """
 
     base: str
-    spec: GitIgnoreSpec = field(repr=False)
+    patterns: tuple[RegexPattern, ...] = field(repr=False)
 
 
 @frozen
@@ -84,9 +86,9 @@ class Ignores:
         """Whether an entry is ignored; `path` is absolute, with slashes."""
         for rules in reversed(self.rules):
             relative = path[len(rules.base) :] + ("/" if directory else "")
-            decision = rules.spec.check_file(relative).include
-            if decision is not None:
-                return decision
+            for pattern in reversed(rules.patterns):
+                if _fits(pattern, relative):
+                    return bool(pattern.include)
         return False
 
     def _read(self, base: Path, file: Path) -> tuple[_Rules, ...]:
@@ -95,18 +97,30 @@ class Ignores:
                 text = opened.read(_FILE_BYTES).decode("utf-8-sig", "surrogateescape")
         except OSError:
             return ()
-        return (_Rules(base.as_posix().rstrip("/") + "/", _spec(text.splitlines())),)
+        return (_Rules(base.as_posix().rstrip("/") + "/", _patterns(text.split("\n"))),)
 
 
-def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
+def _patterns(lines: Sequence[str]) -> tuple[RegexPattern, ...]:
     """The rules; as git does it, a line that is none is passed over."""
-    from pathspec import GitIgnoreSpec
+    return tuple(
+        pattern
+        for line in lines
+        if not _is_costly(line)
+        for pattern in _parsed(plain_brackets(line.removesuffix("\r")))
+    )
 
-    lines = [line for line in lines if not _is_costly(line)]
-    try:
-        return GitIgnoreSpec.from_lines(lines)
-    except (ValueError, re.error):
-        return GitIgnoreSpec.from_lines(line for line in lines if _is_rule(line))
+
+def _fits(pattern: RegexPattern, path: str) -> bool:
+    """Whether a rule is about this entry: about one that it lies in has been decided before."""
+    matches = pattern.regex.finditer(path) if pattern.regex else ()
+    return any(_is_whole(match, path) for match in matches)
+
+
+def _is_whole(match: re.Match[str], path: str) -> bool:
+    whole = match.end() == len(path)
+    if "ps_d" in match.groupdict():  # how pathspec marks the end of a directory
+        return whole or not match["ps_d"]
+    return not (whole and path.endswith("/"))  # `x/**` is about what is in x
 
 
 def _is_costly(line: str) -> bool:
@@ -119,14 +133,17 @@ def _is_costly(line: str) -> bool:
     return stars > _MOST_STARS or names.count("**") > _MOST_DEEP
 
 
-def _is_rule(line: str) -> bool:
+def _parsed(line: str) -> list[RegexPattern]:
+    """The rule of a line, if it has one."""
     from pathspec import GitIgnoreSpec
 
     try:
-        GitIgnoreSpec.from_lines([line])
+        with catch_warnings():
+            simplefilter("ignore", FutureWarning)  # of `[[`, which is to mean the same later
+            found = GitIgnoreSpec.from_lines([line]).patterns
     except (ValueError, re.error):
-        return False
-    return True
+        return []
+    return [cast("RegexPattern", each) for each in found if each.include is not None]
 
 
 def is_top(host: Host, directory: Path) -> bool:

@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from hrns.cancel import Cancel
 
+from .brackets import plain_brackets
 from .engines import Query, from_json
 from .host import Host, LocalHost
 from .texts import decode
@@ -87,7 +88,7 @@ class _Finder:
     """The pattern, ready to be looked for in one line after the other."""
 
     def __init__(self, query: Query) -> None:
-        source = re.escape(query.pattern) if query.literal else query.pattern
+        source = re.escape(query.pattern) if query.literal else plain_brackets(query.pattern)
         flags = re.IGNORECASE if query.ignore_case else 0
         self._in_line = re.compile(source, flags).search
         self._in_text = re.compile(source, flags | re.MULTILINE).search

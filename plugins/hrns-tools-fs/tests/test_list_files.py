@@ -173,3 +173,25 @@ def test_rule_that_would_take_for_ever_is_passed_over(tools: Toolbox, rule: str)
     for name in ("a" * 200, "x.log", "a-b-c-d.tmp", f"{deep}/c"):
         tools.file(name, "")
     assert listed(tools, "**/*") == [f"{deep}/c", "a" * 200]
+
+
+def test_rule_that_takes_a_directory_back_takes_nothing_in_it_back(tools: Toolbox) -> None:
+    tools.file(".gitignore", "*.log\n[[:upper:]]*\na{b}\nx/**\n!x/y\n")
+    tools.file("sub/.gitignore", "!keep\n!*.log\n*.log\n!/x.log\r\n")
+    names = (
+        "sub/keep/a.log",
+        "sub/keep/b",
+        "sub/x.log",
+        "sub/y.log",
+        "UP",
+        "a{b}",
+        "ab",
+        "x/y",
+        "x/z",
+        "d/e/f",
+        "d/g",
+    )
+    for name in names:
+        tools.file(name, "")
+    tools.file("d/.gitignore", "*/\n")
+    assert listed(tools, "**/*") == ["ab", "d/g", "sub/keep/b", "sub/x.log", "x/y"]

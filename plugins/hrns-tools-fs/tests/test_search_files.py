@@ -53,6 +53,12 @@ def test_lines_around_can_be_shown(tools: Toolbox) -> None:
     )
 
 
+def test_classes_by_name_are_known(tools: Toolbox) -> None:
+    tools.file("a.txt", "ab1\nA-\n::\n")
+    assert tools("search_files", pattern=r"[[:lower:][:digit:]]$") == "a.txt\n1: ab1"
+    assert tools("search_files", pattern=r"^[^[:alpha:]]") == "a.txt\n3: ::"
+
+
 def test_files_are_chosen_by_a_glob(tools: Toolbox) -> None:
     for name in ("x.py", "x.txt", "deep/y.py", "deep/er/z.py"):
         tools.file(name, "hit\n")
