@@ -143,6 +143,33 @@ def test_denied_command_is_denied_wherever_it_stands(frame: str) -> None:
     assert {decided(DENYING, framed(frame, leaf)) for leaf in leaves} == {"deny"}
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("taskset 1 zap a", "chrt -r 1 zap", "prlimit --nofile=9 zap a", "tmux new -d 'zap a'"),
+        *("docker run --rm image zap a", "kubectl exec pod -- sh -c 'zap a'", "uv run zap a"),
+        *("npm exec zap", "poetry run zap a", "screen -dm zap a", "rbash -c 'zap a'"),
+        *("git bisect run zap a", "git submodule -q foreach 'zap a'", "git rebase -x 'zap a' b"),
+        *("git -c alias.x='!zap a' x", "git -c core.pager=zap log", "git rebase --exec='zap a' b"),
+        *("source /dev/stdin <<< 'zap a'", ". /dev/fd/0 <<E\nzap\nE", "at now <<< 'zap a'"),
+        *("bash 3<<<'zap a' /dev/fd/3", "hash -p /bin/zap f; f a", "enable -f ./zap.so zap"),
+    ],
+)
+def test_denied_command_is_denied_behind_what_else_runs_commands(line: str) -> None:
+    assert decided(DENYING, line) == "deny"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("git zap a", "docker zap a", "npm run zap", "uv pip zap", "git commit -m zap", "hash -r"),
+        *("git log --grep run zap", "git clean -x a", "kubectl zap a", "git -c user.name=x log"),
+    ],
+)
+def test_same_name_for_something_else_is_allowed(line: str) -> None:
+    assert decided(DENYING, line) == "allow"
+
+
 @settings(max_examples=100)
 @given(lines_with(VEILED))
 def test_line_whose_command_cannot_be_told_is_never_allowed(line: str) -> None:

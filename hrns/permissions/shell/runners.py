@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 from attrs import evolve, field, frozen
 
@@ -92,14 +93,26 @@ _RUNNERS = {
 }
 """By name, how those are called that run what comes behind their options."""
 
-_SHELLS = frozenset({"ash", "bash", "dash", "sh"})
+_SHELLS = frozenset({"ash", "bash", "dash", "rbash", "sh"})
+_INPUT = re.compile(r"-|/dev/(?:stdin|fd/\d+)|/proc/(?:self|thread-self|\$\$)/fd/\d+")
+"""What is no file of its own: what a shell reads there, the line says elsewhere, if at all."""
 
 # These run a command as well, but who could know all their options? It is guessed where it begins.
 _CARRIERS = names(
-    "caffeinate chroot csh entr fakeroot fd fdfind fish firejail flock ksh ltrace mksh npx nsenter "
-    "parallel proxychains pwsh rlwrap runuser script setarch setpriv ssh strace su systemd-run "
-    "tcsh torify torsocks unbuffer unshare valgrind watch xvfb-run zsh"
+    "bunx caffeinate cgexec chroot chrt csh entr fakeroot fd fdfind fish firejail flatpak-spawn "
+    "flock hyperfine konsole ksh ltrace mksh nix-shell npx nsenter numactl parallel prlimit "
+    "proxychains proxychains4 pwsh rlwrap runcon runuser screen script setarch setpriv ssh strace "
+    "su systemd-run taskset tcsh tmux torify torsocks tsocks unbuffer unshare uvx valgrind watch "
+    "xterm xvfb-run zsh"
 )
+
+# So do these, behind one of the verbs.
+_WITH_VERBS = {
+    **dict.fromkeys(names("docker kubectl nerdctl podman"), names("exec run")),
+    **dict.fromkeys(names("conda hatch nix pdm pipenv pipx poetry rye uv"), names("run")),
+    **dict.fromkeys(names("bun bundle npm pnpm yarn"), names("dlx exec x")),
+}
+_GIT_RUNS = names("--exec --extcmd --receive-pack --upload-pack -x")
 
 # They take names of variables, and bash evaluates what stands in the brackets of a[...].
 _EVALUATING = names(
@@ -134,6 +147,8 @@ def inside(command: Command) -> Inside:
         found = how(command)
     elif name in _CARRIERS:
         found = _guesses(command)
+    elif verbs := _WITH_VERBS.get(name):
+        found = _behind_verb(command, verbs)
     elif name in _EVALUATING:
         found = _evaluated(command)
     else:
@@ -232,9 +247,9 @@ def _shell(command: Command) -> Inside:
         return Inside((_unknown(name),))
     if at < len(words):
         operand = words[at]
-        if not has_script:
+        if not has_script and not (operand.exact and _INPUT.fullmatch(operand.text)):
             return Inside((Command(words[at:]),), guessed=True)
-        if operand.exact and not any(word.code for word in words[at + 1 :]):
+        if has_script and operand.exact and not any(word.code for word in words[at + 1 :]):
             return Inside(scripts=(operand.text,), transparent=True)
     elif not has_script and command.script is not None:
         return Inside(scripts=(command.script,), transparent=True)
@@ -283,8 +298,49 @@ def _alias(command: Command) -> Inside:
     return Inside((_unknown("alias"),) if words else (), texts)
 
 
+def _hash(command: Command) -> Inside:
+    """`hash -p` gives a program another name, `enable -f` brings commands of its own."""
+    flags = [word for word in command.words[1:] if word.text.startswith("-") or not word.exact]
+    takes = any(letter in word.text for word in flags for letter in "pf")
+    known = not takes and all(word.exact for word in flags)
+    return Inside() if known else Inside((_unknown(program(command.words[0])),))
+
+
+def _behind_verb(command: Command, verbs: frozenset[str]) -> Inside:
+    """What may be run behind a verb such as `exec`."""
+    for at, word in enumerate(command.words):
+        if at and word.text in verbs:
+            return _guesses(Command(command.words[at:]))
+    return Inside()
+
+
+def _git(command: Command) -> Inside:
+    """What git is told to run: in its configuration, for each commit or module, to bisect."""
+    words = command.words
+    verbs = names("run") if any(word.text == "bisect" for word in words) else names("foreach")
+    scripts: list[str] = []
+    for before, word in pairwise(words):
+        name, equals, value = word.text.partition("=")
+        if before.text == "-c":
+            scripts.append(value.lstrip("!"))
+        elif before.text in _GIT_RUNS or (equals and name in _GIT_RUNS):
+            scripts.append(value if name in _GIT_RUNS else word.text)
+    behind = _behind_verb(command, verbs)
+    return evolve(behind, scripts=(*behind.scripts, *filter(None, scripts)), guessed=True)
+
+
+def _at(command: Command) -> Inside:
+    if command.script is not None:
+        return Inside(scripts=(command.script,))
+    return Inside((_unknown(program(command.words[0])),), guessed=True)
+
+
 def _source(command: Command) -> Inside:
     words = command.words[1:]
+    if words and words[0].exact and _INPUT.fullmatch(words[0].text):
+        if command.script is not None:
+            return Inside(scripts=(command.script,))
+        return Inside((Command.unknown("a script that is read from elsewhere"),))
     return Inside((Command(words),) if words else (), guessed=True)
 
 
@@ -348,8 +404,13 @@ _SPECIAL: dict[str, Callable[[Command], Inside]] = {
     **dict.fromkeys(_SHELLS, _shell),
     ".": _source,
     "alias": _alias,
+    "at": _at,
+    "batch": _at,
     "eval": _eval,
+    "enable": _hash,
     "find": _find,
+    "git": _git,
+    "hash": _hash,
     "source": _source,
     "trap": _trap,
 }
