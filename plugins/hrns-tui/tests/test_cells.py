@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hrns_tui.cells import cells, cut, padded, wrapped
+from hrns_tui.inline.live import Live, RunningCall, live_lines
+from hrns_tui.paint import Paint
 from hrns_tui.tables import table
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -63,3 +67,11 @@ def test_nothing_is_lost_and_every_line_fits_that_can(text: str, width: int) -> 
     assert broken.replace("\n", "").replace(" ", "") == text.replace("\n", "").replace(" ", "")
     for line in broken.split("\n"):
         assert cells(line) <= width or len(line.split()) == 1
+
+
+def test_tail_of_a_turn_fits_the_window() -> None:
+    live = Live(thought="考えて" * 30, calls=(RunningCall("走る" * 20, 0, "出力" * 40),))
+    plain = re.sub(r"\x1b\[\d*m", "", "\n".join(live_lines(live, 21, 12, Paint()))).split("\n")
+    assert all(cells(line) <= 21 for line in plain)
+    assert plain[:2] == ["thinking:", "て考えて考えて考えて"]
+    assert plain[-1] == "  出力出力出力出力出"

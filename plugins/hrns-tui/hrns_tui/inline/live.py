@@ -10,6 +10,7 @@ from attrs import frozen
 
 from hrns.cli.printing import plain
 
+from ..cells import cut, wrapped
 from ..paint import Paint
 
 __all__ = ["Live", "RunningCall", "live_lines", "without_ansi"]
@@ -72,12 +73,8 @@ def without_ansi(text: str) -> str:
 
 def _thought(text: str, width: int, paint: Paint) -> list[str]:
     end = plain(text[-width * _THOUGHT_ROWS * 2 :]).strip()
-    wrapped = [line[at : at + width] for line in end.splitlines() for at in _starts(line, width)]
-    return [paint(line, "dim") for line in ["thinking:", *wrapped[-_THOUGHT_ROWS:]]]
-
-
-def _starts(line: str, width: int) -> range:
-    return range(0, max(len(line), 1), max(width, 1))
+    rows = wrapped(end, width, whole_words=False).split("\n")
+    return [paint(line, "dim") for line in ["thinking:", *rows[-_THOUGHT_ROWS:]]]
 
 
 def _answer(source: str, width: int, rows: int, paint: Paint) -> list[str]:
@@ -127,6 +124,6 @@ def _end_of_code(code: str, rows: int) -> str:
 
 def _call(call: RunningCall, width: int, paint: Paint) -> list[str]:
     seconds = monotonic() - call.since
-    head = paint(f"* {call.title}"[: width - 10], "bold") + paint(f"  {seconds:.0f} s", "dim")
+    head = paint(cut(f"* {call.title}", width - 10), "bold") + paint(f"  {seconds:.0f} s", "dim")
     output = plain(without_ansi(call.output).replace("\t", "    ")).rstrip().splitlines()
-    return [head, *(paint(f"  {line}"[:width], "dim") for line in output[-_OUTPUT_ROWS:])]
+    return [head, *(paint(cut(f"  {line}", width), "dim") for line in output[-_OUTPUT_ROWS:])]
