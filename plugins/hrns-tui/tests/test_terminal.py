@@ -664,6 +664,60 @@ def test_each_command_works_at_the_prompt(home: Home) -> None:
         assert home.saved["currentProvider"] == "next"
 
 
+def test_each_command_about_the_session_and_the_terminal_works(home: Home) -> None:
+    with serving(chat_stream("One.")) as server:
+        home.use(server)
+        with open_terminal(home, columns=120) as terminal:
+            terminal.ready()
+            terminal.send("First.")
+            for line, seen in {
+                "/context": "context used     not told by the provider yet",
+                "/tools": "* edit    no effect   tools\n\n* offered to Builder",
+                "/skills": "There are no skills.",
+                "/plugins": "tui (hrns-tui)   ",
+                "/permissions": "mode ask: what changes something is asked about\nNo rules",
+                "/mode plan": "mode plan: nothing may be changed",
+                "/sessions": "   just now   ",
+                "/export talk.md": f"The conversation is in {home.work}/talk.md.",
+                "/copy": "Copied the last answer: 4 characters, if the terminal allows it.",
+                "/theme light": "The theme is light.",
+            }.items():
+                terminal.send(line)
+                assert seen in terminal.text, line
+            assert "First.\n\n## Assistant\n\nOne." in (home.work / "talk.md").read_text()
+            assert b"\x1b]52;c;T25lLg==\x07" in terminal.raw
+            assert home.saved["tui"] == {"theme": "light"}
+            terminal.type("/clear\r")
+            terminal.wait(lambda t: t.is_ready and "A new conversation; /resume" in t.text)
+            assert b"\x1b[2J\x1b[H" in terminal.raw
+
+
+@pytest.mark.parametrize(
+    ("keys", "asked_for", "interrupt", "seen"),
+    [
+        ("/mode\r", "4 of 4; Up, Down", "\x03", "Changes the permission mode"),
+        ("/mode\r", "4 of 4; Up, Down", "\x1b", "Changes the permission mode"),
+        ("/connect\r", "a server of your own", "\x03", "Nothing was saved."),
+        ("/connect\r", "a server of your own", "\x04", "Nothing was saved."),
+        ("/resume\r", "There is no other session.", "", "no other session"),
+        ("!echo so; sleep 60\r", "  so", "\x03", "sleep 60  interrupted: interrupted"),
+        ("!echo so; sleep 60\r", "  so", "\x1b", "sleep 60  interrupted: interrupted"),
+    ],
+)
+def test_whatever_is_asked_or_runs_can_be_left(
+    home: Home, keys: str, asked_for: str, interrupt: str, seen: str
+) -> None:
+    home.configure({"providers": {}, "currentProvider": "demo", "currentAgent": "Builder"})
+    before = home.saved
+    with open_terminal(home) as terminal:
+        terminal.ready()
+        terminal.type(keys)
+        terminal.see(asked_for)
+        terminal.type(interrupt)
+        terminal.wait(lambda terminal: terminal.is_ready and seen in terminal.text)
+    assert home.saved == before
+
+
 def test_error_is_told_without_colour_if_none_is_wanted_and_one_goes_on(home: Home) -> None:
     refusal = json_answer({"error": {"message": "no such model"}}, status=404)
     with serving(refusal, chat_stream("Now it works.")) as server:
@@ -1422,6 +1476,8 @@ def test_mode_is_cycled_and_an_editor_is_used(home: Home) -> None:
             terminal.type("\r")
             terminal.see("Ok.")
             terminal.see("ready · m (home) · Builder · mode edits")
+            terminal.type("/editor\r")
+            terminal.wait(at_line("> edited"))
         assert last_words(server) == ["edited"]
 
 
