@@ -17,7 +17,7 @@ from hrns.cli.printing import steady_streams
 from hrns.config import add_rule, edit_config
 from hrns.errors import Cancelled
 from hrns.journal import Record
-from hrns.messages import AssistantMessage, Terminal, UserMessage
+from hrns.messages import AssistantMessage, Terminal, ToolMessage, UserMessage
 from hrns.permissions import Ask
 from hrns.session import Launch, Session
 
@@ -30,6 +30,7 @@ from .questions import Questions
 from .screen import Screen, wants_colour
 from .signals import leaving_on_signals
 from .terminal import is_capable
+from .wording import one_line
 
 __all__ = ["App", "run", "run_inline"]
 
@@ -103,7 +104,7 @@ def _converse(
     return status.DONE
 
 
-_RECALLED = 6
+_RECALLED = 12
 """Messages that are shown again of a conversation that is gone on with."""
 
 
@@ -213,6 +214,7 @@ class App:
 
     def _recall(self) -> None:
         """Show the end of a conversation that is gone on with."""
+        calls: dict[str, str] = {}
         for message in self.session.messages[-_RECALLED:]:
             match message:
                 case UserMessage():
@@ -221,6 +223,10 @@ class App:
                 case AssistantMessage():
                     self.screen.show(MessageChunk(message.text))
                     self.screen.show(MessageDoneChunk(message))
+                    calls |= {each.id: f"{each.name} {each.arguments}" for each in message.calls}
+                case ToolMessage(results):
+                    rows = [(calls.get(r.call_id, r.name), r.status) for r in results]
+                    self.say("\n".join(f"* {one_line(call, 60)}  {how}" for call, how in rows))
                 case _:
                     pass
 

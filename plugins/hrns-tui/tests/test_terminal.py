@@ -1523,6 +1523,24 @@ def test_session_is_gone_on_with_forked_and_told_on_leaving(home: Home) -> None:
         assert said == ["First.", "Answer 0.", "Second.", "Answer 1.", "Third."]
 
 
+def test_tool_calls_are_recalled_with_what_came_of_them(home: Home) -> None:
+    calls = [Call("show", {"text": "a picture"}), Call("missing")]
+    with serving(chat_stream("Let me see.", calls), chat_stream("Seen.")) as server:
+        home.use(server)
+        for pick in (False, True):
+            with open_terminal(home, pick=pick) as terminal:
+                if pick:
+                    terminal.see("1 of 1")
+                    terminal.type("\r")
+                    terminal.see(
+                        '> Show me.\n\nLet me see.\n\n* show {"text": "a picture"}  ok\n'
+                        "* missing {}  error\n\nSeen.\n\nready"
+                    )
+                else:
+                    terminal.ready()
+                    terminal.send("Show me.")
+
+
 def test_fork_can_be_taken_further_back_and_what_looks_like_a_command_is_said(home: Home) -> None:
     with serving(*[chat_stream(f"Answer {n}.") for n in range(4)]) as server:
         home.use(server)
