@@ -1,12 +1,13 @@
 """The terminal UI: from start to prompt, Markdown in pieces, keys while it streams, memory.
 
-    python benchmarks/bench_tui.py
+    python benchmarks/bench_tui.py [SCENE ...]
 
 Figures depend on the machine; ratios less so. What is measured are the bytes that it writes.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import pty
 import select
@@ -15,33 +16,66 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from measuring import heading
+
+TURNS = 1000
 ANSWER = (
     "Row of *many* words and `code`, **bold** ones too.\n\n- one\n- two\n\n"
     "```python\nx = 1\n```\n\n"
 )
-STREAM = """
-import time
+SENTENCE = "The quick brown fox jumps over the *lazy* dog and `runs` away from it all. "
+CODE = "def f(x):\n    return x + 1  # and so\n\n"
+PROSE = (
+    f"{SENTENCE * 7}\n\n- an item of some words\n- another one of **them**\n- and a third\n\n"
+    f"```python\n{CODE * 10}```\n\n"
+)
+PLUGIN = """
 import hrns
-from hrns import ProviderKind
+from hrns import ProviderKind, ToolMessage, UserMessage, tool
 from hrns.providers.base import Finish, ModelInfo, PartStart, PartText
 
+@tool(effects=())
+def count(number: int) -> str:
+    "Count."
+    return f"line {{number}} of what the tool says\\n" * 40
+
 class Slow:
+    "Streams a text in pieces, or calls a tool in each of its turns."
     api = endpoint = "slow"
+    turns = 0
     def models(self): return [ModelInfo("m")]
     def reply(self, request, cancel):
-        text = {text!r} * 4000
         yield PartStart(0, "text")
-        for at in range(0, len(text), 12):
+        last = request.messages[-1]
+        if isinstance(last, UserMessage) and last.text == "turn":
+            self.turns += 1
+            yield PartText(0, {text!r})
+            yield PartStart(1, "tool_call", f"call_{{self.turns}}", "count")
+            yield PartText(1, '{{"number": ' + str(self.turns) + '}}')
+            yield Finish("tool_calls")
+            return
+        if isinstance(last, ToolMessage):
+            yield PartText(0, {text!r} + f"End-of-{{self.turns}}.")
+            yield Finish("done")
+            return
+        text = {text!r} * {times}
+        for at in range(0, len(text), {size}):
             if cancel.wait(1 / {rate}):
                 break
-            yield PartText(0, text[at : at + 12])
+            yield PartText(0, text[at : at + {size}])
         yield Finish("done")
 
 @hrns.hookimpl
 def hrns_providers():
     return ProviderKind("slow", lambda entry: Slow())
+
+@hrns.hookimpl
+def hrns_tools():
+    return [count]
 """
 
 
@@ -84,10 +118,14 @@ class Program:
             if select.select([self._master], [], [], left)[0]:
                 os.read(self._master, 65536)
 
+    def settle(self) -> None:
+        """Read until nothing more is written."""
+        while select.select([self._master], [], [], 0.06)[0]:
+            os.read(self._master, 65536)
+
     def cpu_seconds(self) -> float:
         """Processor time that it has taken so far."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_seconds(self.process)
 
     def memory_mib(self) -> float:
         """Its resident memory."""
@@ -101,9 +139,16 @@ class Program:
         os.close(self._master)
 
 
+def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
+    """Processor time that a process has taken so far, user and system."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def start(home: Path) -> None:
-    bare, prompt, echo, memory = [], [], [], []
-    for _ in range(5):
+    """From the command to a prompt that is drawn, and to a key that is echoed."""
+    bare, prompt, echo = [], [], []
+    for _ in range(7):
         began = time.perf_counter()
         subprocess.run([sys.executable, "-c", "pass"], check=True)
         bare.append(time.perf_counter() - began)
@@ -111,18 +156,16 @@ def start(home: Path) -> None:
         prompt.append(program.until(b">"))
         program.type(b"~")
         echo.append(program.until(b"~"))
-        program.drain(1.5)
-        memory.append(program.memory_mib())
         program.close()
     low = min(bare)
     print(f"python -c pass            {low * 1000:6.0f} ms")
     for name, times in (("drawn prompt", prompt), ("key echoed", echo)):
         best = min(times)
         print(f"start to {name:16} {best * 1000:6.0f} ms   {best / low:.1f} times python -c pass")
-    print(f"memory at the prompt      {min(memory):6.1f} MiB")
 
 
-def markdown() -> None:
+def markdown(_home: Path) -> None:
+    """A long answer in pieces, against rendering it once."""
     from hrns_tui.inline.blocks import BlockSplitter, split_blocks
     from hrns_tui.inline.markdown import render_markdown
     from hrns_tui.paint import Paint
@@ -147,22 +190,22 @@ def markdown() -> None:
     print(f"in 4-byte pieces          {pieces:6.1f} s   {pieces / once:.2f} times that")
 
 
-def streaming(home: Path, rate: int) -> None:
-    site = home / "site"
-    info = site / "slow-1.dist-info"
-    info.mkdir(parents=True, exist_ok=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: slow\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[hrns]\nslow = slow_provider\n")
-    (site / "slow_provider.py").write_text(STREAM.format(text=ANSWER, rate=rate))
-    config = home / "config.json"
-    config.write_text('{"providers": {"slow": {"api": "slow", "model": "m"}}}')
-    program = Program(home, "--provider", "slow", PYTHONPATH=str(site), HRNS_CONFIG=str(config))
-    program.until(b"(slow)")
+def streaming(home: Path) -> None:
+    """What deltas cost at several rates; at each, how soon a key is echoed."""
+    for name, text, size in (("prose", PROSE, 4), ("small blocks", ANSWER, 12)):
+        for rate in (200, 2000, 5000):
+            with plugin(home, text=text, size=size, rate=rate) as environ:
+                _stream(home, f"{rate:4} a second, {name}", environ)
+
+
+def _stream(home: Path, name: str, environ: dict[str, str]) -> None:
+    program = Program(home, "--provider", "slow", **environ)
+    program.until(b"/help")
     program.drain(1.0)
     program.type(b"go\r")
-    program.drain(1.0)
+    program.drain(1.5)
     before, began = program.cpu_seconds(), time.perf_counter()
-    program.drain(5.0)
+    program.drain(6.0)
     cpu = (program.cpu_seconds() - before) / (time.perf_counter() - began)
     delays = []
     for _ in range(40):
@@ -172,21 +215,93 @@ def streaming(home: Path, rate: int) -> None:
         delays.append(1000 * (time.perf_counter() - pressed))
         program.drain(0.05)
     delays.sort()
-    print(
-        f"at {rate:5} deltas a second  {100 * cpu:5.1f} % of a core   "
-        f"key to echo {statistics.median(delays):.0f} ms, p95 {delays[-3]:.0f} ms   "
-        f"{program.memory_mib():.1f} MiB"
-    )
     program.close()
+    print(
+        f"{name:28} {100 * cpu:5.1f} % of a core   of which the session: "
+        f"{100 * _without_terminal(home, environ):4.1f}   "
+        f"key to echo {statistics.median(delays):.0f} ms, p95 {delays[-3]:.0f} ms"
+    )
+
+
+def _without_terminal(home: Path, environ: dict[str, str]) -> float:
+    """What the same costs where nothing is drawn."""
+    command = [sys.executable, "-m", "hrns", "exec", "--quiet", "--no-stdin", "--provider", "slow"]
+    process = subprocess.Popen(
+        [*command, "go"],
+        env={"PATH": os.environ["PATH"], "HOME": str(home), **environ},
+        cwd=home,
+        stdout=subprocess.DEVNULL,
+    )
+    time.sleep(1.5)
+    before, began = cpu_seconds(process), time.perf_counter()
+    time.sleep(6.0)
+    cpu = (cpu_seconds(process) - before) / (time.perf_counter() - began)
+    process.kill()
+    process.wait()
+    return cpu
+
+
+def memory(home: Path) -> None:
+    """What is resident at the prompt, and after many turns that call a tool.
+
+    On a terminal of plain lines nothing is drawn: what it grows by is the session's own.
+    """
+    with plugin(home, text=PROSE, size=4, rate=1) as environ:
+        for term in ("xterm-256color", "dumb"):
+            program = Program(home, "--provider", "slow", **environ, TERM=term)
+            program.until(b"/help")
+            program.drain(1.5)
+            sizes = {0: program.memory_mib()}
+            for turn in range(1, TURNS + 1):
+                _take_turn(program, f"End-of-{turn}.".encode())
+                if turn in (1, TURNS // 5, TURNS):
+                    sizes[turn] = program.memory_mib()
+            program.close()
+            grown = (sizes[TURNS] - sizes[TURNS // 5]) * 1024 / (TURNS - TURNS // 5)
+            told = ", ".join(f"{size:.1f} after {turn}" for turn, size in sizes.items())
+            print(f"{term:15} MiB: {told} turns; at last {grown:.1f} KiB a turn")
+
+
+def _take_turn(program: Program, mark: bytes) -> None:
+    program.type(b"turn\r")
+    while True:
+        try:
+            program.until(mark, seconds=3)
+        except TimeoutError:  # it was queued just when the turn before ended: it is typed again
+            program.type(b"\r")
+        else:
+            program.settle()
+            return
+
+
+@contextmanager
+def plugin(home: Path, **values: object) -> Iterator[dict[str, str]]:
+    """The environment of a program with a provider and a tool of ours."""
+    with tempfile.TemporaryDirectory(dir=home) as folder:
+        site = Path(folder)
+        info = site / "slow-1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: slow\nVersion: 1\n")
+        (info / "entry_points.txt").write_text("[hrns]\nslow = slow_provider\n")
+        (site / "slow_provider.py").write_text(PLUGIN.format(times=4000, **values))
+        config = site / "config.json"
+        config.write_text('{"providers": {"slow": {"api": "slow", "model": "m"}}}')
+        yield {"PYTHONPATH": folder, "HRNS_CONFIG": str(config)}
+
+
+SCENES = (start, markdown, streaming, memory)
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        start(home)
-        markdown()
-        for rate in (200, 2000):
-            streaming(home, rate)
+    names = [scene.__name__ for scene in SCENES]
+    parser = argparse.ArgumentParser(description="Measure the terminal UI.")
+    parser.add_argument("scene", nargs="*", help=", ".join(names))
+    wanted = parser.parse_args().scene or names
+    for scene in SCENES:
+        if scene.__name__ in wanted:
+            heading(scene.__name__)
+            with tempfile.TemporaryDirectory() as folder:
+                scene(Path(folder))
 
 
 if __name__ == "__main__":
