@@ -1423,6 +1423,9 @@ def test_paste_of_5000_lines_is_folded_and_sent_whole(home: Home) -> None:
             terminal.see("1 of 1")
             terminal.type("\r")
             terminal.see("  (and 4959 more lines)\n\nOk.")
+            terminal.ready()
+            terminal.type("\x1b[A")  # a marker would mean another paste here, or none
+            terminal.see("  line 4999 Why?")
 
 
 def test_shell_command_goes_along_and_files_and_pictures_are_named(home: Home) -> None:

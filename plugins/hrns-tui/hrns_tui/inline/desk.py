@@ -32,6 +32,8 @@ __all__ = ["Attachment", "Desk", "Work", "as_typed"]
 State: TypeAlias = Literal["starting", "ready", "working", "asking"]
 
 _HINT_S = 3.0
+_KEPT = 100_000
+"""Characters of a message that is kept in the history: all of it is read at each start."""
 
 
 @frozen
@@ -179,7 +181,9 @@ class Desk:
         if not text.strip():
             self.draft.reset()
             return
-        self.draft.append_to_history()
+        if len(text) <= _KEPT:
+            self.draft.text = text  # a marker means nothing to a later session
+            self.draft.append_to_history()
         self.draft.reset()
         self._send(self._with_attached(Typed(text, shown)))
 
