@@ -11,7 +11,13 @@ from typing import TextIO
 from attrs import evolve
 
 from hrns.cancel import Cancel
-from hrns.chunks import MessageChunk, MessageDoneChunk, QueuedChunk, ToolCallResultChunk
+from hrns.chunks import (
+    MessageChunk,
+    MessageDoneChunk,
+    QueuedChunk,
+    ToolCallResultChunk,
+    UsageChunk,
+)
 from hrns.cli import status
 from hrns.cli.printing import steady_streams
 from hrns.config import add_rule, edit_config
@@ -188,7 +194,8 @@ class App:
         )
         opened = resumed(launch, record, self._ask)
         self.session.close()
-        self.session = opened
+        self.session, self._shown = opened, opened.id
+        self.screen.clear()
         self.say(banner(opened))
         self._recall()
 
@@ -213,7 +220,10 @@ class App:
         self.prompt.refill(text)
 
     def _recall(self) -> None:
-        """Show the end of a conversation that is gone on with."""
+        """Show the end of a conversation that is gone on with, and what all of it took."""
+        for message in self.session.messages:
+            if isinstance(message, AssistantMessage) and message.usage:
+                self.screen.show(UsageChunk(message.usage))
         calls: dict[str, str] = {}
         for message in self.session.messages[-_RECALLED:]:
             match message:

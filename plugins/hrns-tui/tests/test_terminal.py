@@ -1294,6 +1294,15 @@ def test_window_of_the_model_is_shown_where_the_provider_tells_it(
             terminal.wait(lambda terminal: seen in terminal.status_line)
             terminal.send("Two.")
             assert seen.partition(" · ")[0] in terminal.status_line
+        with open_terminal(home, columns=150, pick=True) as terminal:
+            terminal.see("1 of 1")
+            terminal.type("\r")
+            terminal.wait(lambda t: "context 500 · 800 in 200 out" in t.status_line)
+            session_id = home.sessions[0].stem.rpartition("-")[2]
+            terminal.send("/new")
+            assert "context" not in terminal.status_line
+            terminal.type(f"/resume {session_id}\r")
+            terminal.wait(lambda t: "context 500 · 800 in 200 out" in t.status_line)
         assert [r.path for r in server.requests].count("/v1/models") == 1
 
 
