@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 from hrns.config import ProviderConfig
@@ -35,6 +34,8 @@ def local_servers(
     listening = [entry for entry in known if _listens(entry)]
     if not listening:
         return []
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(len(listening)) as pool:
         serves = [*pool.map(lambda entry: _serves(entry, plugins), listening)]
     return [entry for entry, found in zip(listening, serves, strict=True) if found]

@@ -6,7 +6,6 @@ What a name or a URL stands for, and how it is tried, is the same as for `hrns c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from ssl import SSLCertVerificationError
 from urllib.parse import urlsplit
 
 from attrs import evolve, frozen
@@ -276,6 +275,8 @@ def _key_label(key: str) -> str:
 
 def _is_about_trust(error: BaseException) -> bool:
     """Whether a certificate that nobody vouches for is the cause."""
+    from ssl import SSLCertVerificationError
+
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, SSLCertVerificationError):
