@@ -121,11 +121,13 @@ class PickForm:
         self._options, self._at = self._lists[self._list].options(), 0
 
     def matching(self, typed: str) -> list[tuple[str, str]]:
-        """The options that have every word that is typed."""
-        words = typed.casefold().split()
-        return [
+        """The options that have every word that is typed; those that begin with it come first."""
+        wanted = typed.casefold().strip()
+        words = wanted.split()
+        found = [
             each for each in self._options if all(w in " ".join(each).casefold() for w in words)
         ]
+        return sorted(found, key=lambda each: _distance(each[0].casefold(), wanted))
 
     def lines(self, typed: str, rows: int, columns: int, paint: Paint) -> list[str]:  # noqa: ARG002 - a row has one line
         """The options around the chosen one, which is marked."""
@@ -170,6 +172,11 @@ class PickForm:
     def dismiss(self, error: type[BaseException]) -> None:
         """None is chosen."""
         self.reply.put(Dismissed(error))
+
+
+def _distance(value: str, wanted: str) -> int:
+    """How far a value is from what was typed: it is that, begins with it, or has it elsewhere."""
+    return 0 if value == wanted else 1 if value.startswith(wanted) else 2
 
 
 Described: TypeAlias = Callable[[int], list[str]]
