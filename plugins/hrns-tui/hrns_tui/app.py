@@ -29,7 +29,7 @@ from hrns.session import Launch, Session
 
 from .banner import banner, headline
 from .dialogue import Listing, Prompt, PromptDialogue, TerminalDialogue, View
-from .images import message_of
+from .images import images_in, message_of
 from .lines import LinePrompt
 from .paint import Theme
 from .questions import Questions
@@ -292,6 +292,8 @@ class App:
 
     def _turn(self, text: str) -> None:
         session = self.session
+        if pictures := images_in(text, session.context.cwd):
+            self.say(f"goes along: {', '.join(path.name for path in pictures)}")
         with self.prompt.working(session) as cancel:
             for chunk in session.send(message_of(text, session.context.cwd), cancel=cancel):
                 if isinstance(chunk, QueuedChunk):

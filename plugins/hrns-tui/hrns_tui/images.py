@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from pathlib import Path
 
 from hrns.messages import Image, Part, Text, UserMessage
 
-__all__ = ["has_images", "message_of"]
+__all__ = ["has_images", "images_in", "message_of"]
 
 _MEDIA_TYPES = {
     ".png": "image/png",
@@ -25,19 +26,20 @@ _LIMIT_BYTES = 10 * 1024 * 1024
 
 def has_images(text: str, cwd: Path) -> bool:
     """Whether the text names a picture that is there."""
-    return bool(_images(text, cwd))
+    return bool(images_in(text, cwd))
 
 
 def message_of(text: str, cwd: Path) -> UserMessage:
     """The message: the text as it is, and behind it the pictures that it names."""
     parts: list[Part] = [Text(text)]
     parts += [
-        Image(_MEDIA_TYPES[path.suffix.lower()], path.read_bytes()) for path in _images(text, cwd)
+        Image(_MEDIA_TYPES[path.suffix.lower()], path.read_bytes()) for path in images_in(text, cwd)
     ]
     return UserMessage(parts)
 
 
-def _images(text: str, cwd: Path) -> list[Path]:
+def images_in(text: str, cwd: Path) -> list[Path]:
+    """The pictures that a text names, each once."""
     if not any(suffix in text.lower() for suffix in _MEDIA_TYPES):
         return []
     paths = (_path(word, cwd) for word in _WORD.findall(text))
@@ -49,7 +51,7 @@ def _path(word: str, cwd: Path) -> Path | None:
     try:
         [name] = shlex.split(word.removeprefix("@"))
         path = cwd / Path(name).expanduser()
-        known = path.suffix.lower() in _MEDIA_TYPES
-        return path if known and path.is_file() and path.stat().st_size <= _LIMIT_BYTES else None
+        known = path.suffix.lower() in _MEDIA_TYPES and path.is_file() and os.access(path, os.R_OK)
+        return path if known and path.stat().st_size <= _LIMIT_BYTES else None
     except (ValueError, OSError, RuntimeError):
         return None

@@ -30,16 +30,12 @@ def run_shell(
     """Run it to its end, or until the flag is set; the last chunk has a `Terminal` to display."""
     yield ToolCallStartChunk(NAME, NAME, command, f"! {command}")
     began = monotonic()
-    process = subprocess.Popen(  # noqa: S602 - the person typed it
-        command,
-        shell=True,
-        cwd=cwd,
-        env=dict(environ),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
+    try:
+        process = _started(command, cwd, environ)
+    except (OSError, ValueError) as error:  # no such directory any more; a NUL in the command
+        said = f"it cannot be run: {error}"
+        yield ToolCallResultChunk(NAME, NAME, command, said, "error", ToolResult(said, "error"))
+        return
     output = ""
     with process, cancel.waker(lambda: _kill(process)):
         for text in _pieces(process):
@@ -60,6 +56,19 @@ def shell_report(shown: Terminal) -> str:
     fence = "`" * (3 + output.count("```"))
     return (
         f"I ran `{shown.command}`; exit status {shown.exit_status}.\n\n{fence}\n{output}\n{fence}"
+    )
+
+
+def _started(command: str, cwd: Path, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S602 - the person typed it
+        command,
+        shell=True,
+        cwd=cwd,
+        env=dict(environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
     )
 
 

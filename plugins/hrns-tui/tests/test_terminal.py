@@ -1462,8 +1462,9 @@ def test_shell_command_goes_along_and_files_and_pictures_are_named(home: Home) -
             terminal.type("\r")
             terminal.see("Ok.")
             terminal.ready()
-            terminal.send("and picture.png")
             assert "goes along: " not in terminal.text
+            terminal.send("and picture.png")
+            assert "> and picture.png\n\ngoes along: picture.png\n\nSeen." in terminal.text
             assert "  (the output of echo o[/ne]; exit 3 goes along)\n\nOk." in terminal.text
             assert terminal.text.count("o[/ne]\n") == 1  # it is not shown once more
         first, second = last_words(server)
@@ -1471,6 +1472,27 @@ def test_shell_command_goes_along_and_files_and_pictures_are_named(home: Home) -
             'look at @some/module_one.py @"a spaced name"\n\nI ran `echo o[/ne]; exit 3`;'
         )
         assert [part["type"] for part in second] == ["text", "image_url"]
+
+
+def test_directory_that_goes_away_and_bytes_that_are_no_text_end_nothing(home: Home) -> None:
+    with serving(chat_stream("Ok."), chat_stream("Still.")) as server:
+        home.use(server)
+        with open_terminal(home, columns=200) as terminal:
+            terminal.ready()
+            os.write(terminal.master, b"odd \xff\xfe bytes\r")
+            terminal.see("Ok.")
+            terminal.ready()
+            home.work.rmdir()
+            terminal.send("!ls")
+            assert "* ! ls  error: it cannot be run: " in terminal.text
+            terminal.send("/export")
+            assert "error: cannot write " in terminal.text
+            terminal.type("@")
+            terminal.wait(at_line("> @"))
+            terminal.type("\x15")
+            terminal.send("And now?")
+            terminal.see("Still.")
+        assert last_words(server)[1] == "And now?"
 
 
 def test_mode_is_cycled_and_an_editor_is_used(home: Home) -> None:
