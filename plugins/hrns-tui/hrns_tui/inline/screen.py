@@ -236,7 +236,8 @@ class InlineScreen:
             self._thought.clear()
             if text.strip():
                 took = f" for {seconds:.0f} s" if seconds >= 1 else ""
-                line = f"thought{took}: {one_line(text, self._width() - 24)}"
+                head = f"thought{took}: "
+                line = head + one_line(text, self._width() - len(head) - len(" ...") - 1)
                 self._write("thought", self.paint(line, "dim"))
 
     def _finish_answer(self) -> None:
