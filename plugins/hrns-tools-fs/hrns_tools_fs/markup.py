@@ -7,17 +7,19 @@ tag ends are closed, links become whole, and what nobody reads (scripts, styles)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
-from html.parser import HTMLParser
+from typing import assert_never
 from urllib.parse import urljoin
 
 from attrs import frozen
+
+from .tags import Data, End, Start, Token, tokens
 
 __all__ = ["PlainPage", "plain_page"]
 
 _DEEPEST = 100
 """Deeper elements are taken for their text alone: a converter recurses."""
-_FED_CHARACTERS = 64 * 1024
 
 
 def _names(names: str) -> frozenset[str]:
@@ -71,17 +73,16 @@ def plain_page(html: str, base: str, limit: int) -> PlainPage:
         limit: characters after which it is cut off.
     """
     reader = _Reader(base, limit)
-    for start in range(0, len(html), _FED_CHARACTERS):
-        if reader.room > 0:
-            reader.feed(html[start : start + _FED_CHARACTERS])
-    reader.close()
+    for token in tokens(html):
+        reader.take(token)
+        if reader.room <= 0:
+            break
     title = " ".join("".join(reader.title).split())
     return PlainPage(title, reader.finished(), reader.room <= 0)
 
 
-class _Reader(HTMLParser):
+class _Reader:
     def __init__(self, base: str, limit: int) -> None:
-        super().__init__(convert_charrefs=True)
         self.title: list[str] = []
         self.room = limit
         self._base = base
@@ -94,7 +95,18 @@ class _Reader(HTMLParser):
         self._close_from(0)
         return "".join(self._pieces)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def take(self, token: Token) -> None:
+        match token:
+            case Start(tag, attributes):
+                self._handle_start(tag, attributes)
+            case End(tag):
+                self._handle_end(tag)
+            case Data(text):
+                self._handle_data(text)
+            case _:
+                assert_never(token)
+
+    def _handle_start(self, tag: str, attributes: Sequence[tuple[str, str]]) -> None:
         if tag == "body":
             self._unseen.clear()
         elif tag == "title" and not self.title:
@@ -103,9 +115,9 @@ class _Reader(HTMLParser):
             self._unseen.append(tag)
         elif not self._unseen and tag in _KEPT and self.room > 0:
             self._end_those_before(tag)
-            self._start(tag, attrs)
+            self._start(tag, attributes)
 
-    def handle_endtag(self, tag: str) -> None:
+    def _handle_end(self, tag: str) -> None:
         if tag == "title":
             self._in_title = False
         elif tag in self._unseen:
@@ -113,7 +125,7 @@ class _Reader(HTMLParser):
         elif not self._unseen and tag in self._open:
             self._close_from(len(self._open) - 1 - self._open[::-1].index(tag))
 
-    def handle_data(self, data: str) -> None:
+    def _handle_data(self, data: str) -> None:
         if self._in_title:
             self.title.append(data)
         elif not self._unseen and self.room > 0:
@@ -130,8 +142,8 @@ class _Reader(HTMLParser):
         if first is not None:
             self._close_from(first)
 
-    def _start(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        written = "".join(self._attribute(name, value or "") for name, value in attrs)
+    def _start(self, tag: str, attributes: Sequence[tuple[str, str]]) -> None:
+        written = "".join(self._attribute(name, value) for name, value in attributes)
         if tag == "img" and " src=" not in written:
             return
         if tag in _EMPTY:

@@ -62,6 +62,9 @@ _ALIASES = {
 }
 """Who writes these names means this (the Encoding Standard, section 4.2)."""
 
+_NO_CHARSETS = re.compile(r"idna|punycode|.*escape|undefined|palmos|utf_?7|unicode_1_1_utf_7")
+"""Codecs that no page is written in; the time that one of them takes grows with the square."""
+
 
 def media_type(content_type: str) -> tuple[str, str]:
     """The type, in lower case, and the charset that a Content-Type names, or ""."""
@@ -99,10 +102,22 @@ def decoded(data: bytes, charset: str) -> str:
     inner = (declared.group(1) or declared.group(2)).decode("ascii") if declared else ""
     for name in (charset, inner):
         with suppress(LookupError, ValueError):  # no codec has that name, or not for text
-            return data.decode(_ALIASES.get(name.lower(), name) or "?", "replace")
+            return data.decode(_codec(name), "replace")
     with suppress(UnicodeDecodeError):
         return data.decode("utf-8")
     return data.decode("cp1252", "replace")
+
+
+def _codec(name: str) -> str:
+    """The codec for a charset.
+
+    Raises:
+        LookupError, ValueError: there is none.
+    """
+    codec = codecs.lookup(_ALIASES.get(name.lower(), name) or "?").name
+    if _NO_CHARSETS.fullmatch(codec.replace("-", "_")):
+        raise LookupError(f"{name} is no charset of pages")
+    return codec
 
 
 def to_markdown(html: str, base: str, limit: int) -> tuple[str, bool]:

@@ -7,6 +7,7 @@ own, and `Line.cut` ends all of it from another thread.
 from __future__ import annotations
 
 import http.client
+import re
 import socket
 import ssl
 import zlib
@@ -35,6 +36,7 @@ _HEADERS = {
     "Accept-Encoding": "gzip",
     "Connection": "close",
 }
+_OTHER_PACKING = re.compile(r"\b(?:br|compress|deflate|gzip|zstd)\b")
 _SAFE = "/%:@!$&'()*+,;=-._~?"
 
 Dial: TypeAlias = Callable[[str, int, float], socket.socket]
@@ -282,14 +284,26 @@ def _bundle() -> str:
 
 def _unpacked(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
     """The pieces, unpacked if they are packed; each at most `PIECE_BYTES` long."""
-    if encoding.strip().lower() not in ("gzip", "x-gzip"):
+    encoding = encoding.strip().lower()
+    if encoding in ("gzip", "x-gzip"):
+        yield from _gunzipped(pieces)
+    elif _OTHER_PACKING.search(encoding):
+        raise ToolFailure(f"the answer is packed by {encoding}, which nobody asked for")
+    else:
         yield from pieces
-        return
-    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
+
+
+def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The pieces of a file of gzip, which may consist of several (RFC 1952 section 2.2)."""
+    unpacker = None
     for piece in pieces:
         packed = piece
         while packed:
+            if unpacker is not None and unpacker.eof and packed[:1] != b"\x1f":
+                return  # some pad the end
+            if unpacker is None or unpacker.eof:
+                unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
             yield unpacker.decompress(packed, PIECE_BYTES)
-            packed = unpacker.unconsumed_tail
-    if not unpacker.eof:
+            packed = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
+    if unpacker is not None and not unpacker.eof:
         raise zlib.error("the packed body is not complete")

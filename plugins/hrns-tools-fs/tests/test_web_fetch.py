@@ -97,6 +97,9 @@ def test_a_text_comes_as_it_is(loopback_server: Serve) -> None:
         ("caf\u00e9".encode(), "text/plain; charset=nonsense", "caf\u00e9"),
         ("caf\u00e9".encode(), "text/plain; charset=idna", "caf\u00e9"),
         ("caf\u00e9".encode(), "text/plain; charset=hex", "caf\u00e9"),
+        (b"a" * 400_000, "text/plain; charset=punycode", "a" * 400_000),
+        (b"+AGE-\\x41", "text/plain; charset=utf-7", "+AGE-\\x41"),
+        (b"+AGE-\\x41", "text/plain; charset=unicode_escape", "+AGE-\\x41"),
         ("caf\u00e9".encode("cp1252"), "text/plain", "caf\u00e9"),
         ("caf\u00e9".encode(), "", "caf\u00e9"),
     ],
@@ -104,7 +107,27 @@ def test_a_text_comes_as_it_is(loopback_server: Serve) -> None:
 def test_a_text_is_read_in_its_encoding(
     loopback_server: Serve, body: bytes, content_type: str, text: str
 ) -> None:
-    assert locally(loopback_server(page(body, content_type)).url).text == text
+    server = loopback_server(page(body, content_type))
+    assert locally(server.url, maxBytes=1_000_000).text == text
+
+
+@pytest.mark.parametrize(
+    ("body", "packing", "text"),
+    [
+        (gzip.compress(b"one ") + gzip.compress(b"two"), "gzip", "one two"),
+        (gzip.compress(b"one") + bytes(100), "x-gzip", "one"),
+        (b"", "gzip", "[the page is empty]"),
+        (b"plain", "utf-8", "plain"),
+        (b"x", "br", "ERROR: the answer is packed by br, which nobody asked for"),
+        (b"x", "gzip, gzip", "ERROR: the answer is packed by gzip, gzip, which nobody asked for"),
+        (b"\x1f\x8bx", "gzip", "ERROR: the answer broke off: the packed body is not complete"),
+    ],
+)
+def test_a_packed_text_is_unpacked_whole(
+    loopback_server: Serve, body: bytes, packing: str, text: str
+) -> None:
+    server = loopback_server(page(body, "text/plain", headers={"Content-Encoding": packing}))
+    assert locally(server.url).text == text
 
 
 @pytest.mark.parametrize(
