@@ -34,7 +34,7 @@ from hrns.providers.faults import Report, fault, read_report, response_fault, re
         ([{"error": {"code": 400, "message": "listed"}}], Report("listed", "", 400)),
         ({"object": "error", "message": "flat", "code": 404}, Report("flat", "", 404)),
         ({"detail": "Not Found"}, Report("Not Found")),
-        ({"detail": [{"loc": ["body"], "msg": "extra"}, {"msg": "b"}]}, Report("extra; b")),
+        ({"detail": [{"loc": ["body"], "msg": "extra"}, {"msg": "b"}]}, Report("body: extra; b")),
         (
             {"type": "error", "error": {"type": "overloaded_error", "message": "O"}},
             Report("O", "overloaded_error"),

@@ -28,7 +28,7 @@ CASES = {
     "<think>a < b </thin k> c</think>d": ("a < b </thin k> c", "d"),
     "Use `<think>` and `</think>`.": ("", "Use `<think>` and `</think>`."),
     "<think>p</think>Use `<think>`.": ("p", "Use `<think>`."),
-    "<thinking>is another tag": ("", "<thinking>is another tag"),
+    "<thinker>is another tag": ("", "<thinker>is another tag"),
     "  indented": ("", "  indented"),
     "<thi": ("", "<thi"),
     "<think>never closed </th": ("never closed </th", ""),

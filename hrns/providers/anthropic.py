@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, assert_never
 
 from attrs import evolve
@@ -32,7 +32,7 @@ from .base import HttpRequest, ModelRequest, ToolSpec
 from .codec import JSON_HEADERS, WireCodec, hashed, is_own, post
 from .decoding import CallIds
 from .jsontext import dumps
-from .quirks import NATIVE, SCHEMAS, Lesson, Lessons
+from .quirks import LIMIT, NATIVE, SCHEMAS, Lesson, Lessons
 from .schemas import plain_schema
 
 __all__ = ["Anthropic"]
@@ -42,6 +42,7 @@ MAX_TOKENS = 32_000
 
 _BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16_384, "xhigh": 24_576}
 _EFFORTS = {"minimal": "low"}
+_THOUGHTS = ("thinking", "redacted_thinking")
 _MARK = b',"cache_control":{"type":"ephemeral"}'
 _USER = b'{"role":"user","content":['
 _END = b"]}"
@@ -57,15 +58,16 @@ class Anthropic(WireCodec):
     api = "anthropic"
     lessons = Lessons(
         first=(
-            Lesson(
-                r"max_tokens.{0,40}> *(\d+)",
-                lambda quirks, found: evolve(quirks, token_limit=int(found[1])),
-                "the model writes fewer tokens than were asked for: its own limit is asked for",
-            ),
+            LIMIT,
             Lesson(
                 r"cache_control",
                 lambda quirks, _: evolve(quirks, cache_marks=False),
                 "the server does not know marks for its cache: they are left out",
+            ),
+            Lesson(
+                r"(thinking|reasoning_content).{0,80}(must be passed back|(is|are) missing)",
+                lambda quirks, _: evolve(quirks, reasoning_back=True),
+                "the server wants the thoughts of each call back, signed or not: it gets them",
             ),
             Lesson(
                 r"signature",
@@ -95,7 +97,10 @@ class Anthropic(WireCodec):
                 return _message("user", _user_blocks(message))
             case AssistantMessage():
                 own = self.quirks.native and is_own(message.origin, self.api, endpoint)
-                return _message("assistant", _assistant_blocks(message, own=own))
+                blocks = list(_assistant_blocks(message, own=own))
+                if self.quirks.reasoning_back:
+                    blocks = _with_thought(blocks, message)
+                return _message("assistant", _without_last_thoughts(blocks))
             case ToolMessage():
                 return _message("user", map(_result_block, message.results))
             case _:
@@ -186,7 +191,7 @@ class Anthropic(WireCodec):
         return b",".join(system), joined
 
 
-def _message(role: str, blocks: Iterator[dict[str, Any]]) -> bytes:
+def _message(role: str, blocks: Iterable[dict[str, Any]]) -> bytes:
     content = list(blocks)
     return dumps({"role": role, "content": content}) if content else b""
 
@@ -231,10 +236,11 @@ def _result_block(result: ToolResult) -> dict[str, Any]:
             for part in result.content
             if isinstance(part, Image) or part.text.strip()
         ]
-    else:
-        block["content"] = result.text
+        return block  # an error may hold nothing but text, so it is not called one
+    block["content"] = result.text
     if result.status != "ok":
         block["is_error"] = True
+        block["content"] = result.text if result.text.strip() else "ERROR"
     return block
 
 
@@ -258,6 +264,22 @@ def _assistant_blocks(message: AssistantMessage, *, own: bool) -> Iterator[dict[
                 yield json.loads(native)
             case _:
                 pass
+
+
+def _with_thought(blocks: list[dict[str, Any]], message: AssistantMessage) -> list[dict[str, Any]]:
+    """The blocks of a reply with calls, with what was thought, even if nothing signed it."""
+    if not message.calls or any(block["type"] in _THOUGHTS for block in blocks):
+        return blocks
+    thought = "".join(part.text for part in message.parts if isinstance(part, Reasoning))
+    return [{"type": "thinking", "thinking": thought, "signature": ""}, *blocks]
+
+
+def _without_last_thoughts(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The blocks without thoughts at the end, as they are in a reply that was cut off there."""
+    end = len(blocks)
+    while end and blocks[end - 1]["type"] in _THOUGHTS:
+        end -= 1
+    return blocks[:end]
 
 
 def _is_visible(part: object) -> bool:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..errors import BrokenStream
 from ..messages import Stop, Usage
 from .base import Delta, Finish, PartNative, PartStart, PartText
-from .decoding import CallIds, EventDecoder, HalfCharacters
+from .decoding import CallIds, EventDecoder, HalfCharacters, is_end_mark, no_call, no_reply
 from .faults import fault, read_report
-from .jsontext import compact, loads
+from .jsontext import as_text, compact, loads
 from .sse import Event
+from .stops import stop_for
 
 __all__ = ["AnthropicDecoder"]
 
@@ -27,17 +27,14 @@ _TEXTS = {
     "input_json_delta": ("tool_use", "partial_json"),
 }
 _CALL_FIELDS = frozenset({"type", "id", "name", "input"})
-_STOPS: dict[str, Stop] = {
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "refusal",
-}
+_WRITTEN = frozenset({"text_delta", "thinking_delta"})
+"""The deltas that are not lost if their block was never announced."""
 
 
 class _Block:
     """A block that is being read."""
 
-    __slots__ = ("index", "kind", "signature", "start", "written")
+    __slots__ = ("empty", "index", "kind", "pieces", "signature", "start", "written")
 
     def __init__(self, kind: str, index: int, start: dict[str, Any]) -> None:
         self.kind = kind
@@ -45,6 +42,8 @@ class _Block:
         self.start = start
         self.signature = start.get("signature") or ""
         self.written = False
+        self.empty = ""  # `{}` as the first piece: all there is, or a sign that more comes
+        self.pieces: list[str] = []  # of the input of a tool that the server runs
 
 
 class AnthropicDecoder(EventDecoder):
@@ -63,8 +62,9 @@ class AnthropicDecoder(EventDecoder):
         self._halves: HalfCharacters | None = None
         self._usage: dict[str, int] = {}
         self._reasoning = 0
-        self._stop = ""
+        self._stop: Stop | None = None
         self._has_calls = False
+        self._calls_tools = False  # by its own word
 
     def take(self, events: Iterable[Event], deltas: list[Delta]) -> bool:
         """Append what events stand for; returns whether `message_stop` was among them."""
@@ -79,6 +79,8 @@ class AnthropicDecoder(EventDecoder):
                         deltas.append(PartText(part, text))
                         continue
             else:
+                if is_end_mark(data):
+                    continue  # some servers send it; it is not the mark of this protocol
                 value = self.parse(name, data)
                 if self._halves is None and b"\\ud" in data.lower():
                     self._halves = HalfCharacters()
@@ -95,15 +97,22 @@ class AnthropicDecoder(EventDecoder):
         """
         if value.get("type") == "error" or "error" in value:
             raise fault(read_report(value), body=compact(value))
-        if not isinstance(value.get("content"), list):
-            raise BrokenStream("the server answered with JSON that is no reply")
+        if not isinstance(value.get("content"), list | str) and value.get("type") != "message":
+            raise no_reply(value)
         self._halves = HalfCharacters()
-        for index, block in enumerate(value["content"]):
+        self._message(value, deltas)
+        self.finishing = True
+
+    def _message(self, message: dict[str, Any], deltas: list[Delta]) -> None:
+        """Append what a message has that is whole, or is about to begin."""
+        self._ids.reply_id = str(message.get("id") or "")
+        content = message.get("content") or []
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        for index, block in enumerate(blocks):
             self._start(index, block, deltas)
             self._end_block(index, deltas)
-        self._count(value.get("usage"))
-        self._finish(value)
-        self.finishing = True
+        self._count(message.get("usage"))
+        self._finish(message)
 
     def complete(self, deltas: list[Delta]) -> Finish:
         """Append what was held back; returns how the reply ended."""
@@ -113,7 +122,9 @@ class AnthropicDecoder(EventDecoder):
             self._end_block(index, deltas)
         if self._usage:
             deltas.append(self._sum())
-        return Finish(_STOPS.get(self._stop, "tool_calls" if self._has_calls else "done"))
+        if self._calls_tools and not self._has_calls:
+            deltas.append(no_call())
+        return Finish(self._stop or ("tool_calls" if self._has_calls else "done"))
 
     def _event(self, kind: str, value: dict[str, Any], deltas: list[Delta]) -> bool:
         """Append what one event stands for; returns whether it is the last. Unknown ones pass."""
@@ -125,8 +136,7 @@ class AnthropicDecoder(EventDecoder):
             case "content_block_stop":
                 self._end_block(value["index"], deltas)
             case "message_start":
-                self._ids.reply_id = str(value["message"].get("id") or "")
-                self._count(value["message"].get("usage"))
+                self._message(value["message"], deltas)
             case "message_delta":
                 self._count(value.get("usage"))
                 self._finish(value.get("delta") or {})
@@ -139,6 +149,7 @@ class AnthropicDecoder(EventDecoder):
         return False
 
     def _start(self, index: int, start: dict[str, Any], deltas: list[Delta]) -> None:
+        self._end_block(index, deltas)  # some servers give all blocks one number, and end none
         kind = start["type"]
         block = self._blocks[index] = _Block(kind, self._parts, start)
         self._parts += 1
@@ -158,16 +169,26 @@ class AnthropicDecoder(EventDecoder):
             deltas.append(PartStart(block.index, "opaque"))
 
     def _delta(self, index: int, delta: dict[str, Any], deltas: list[Delta]) -> None:
+        kind = delta.get("type")
         block = self._blocks.get(index)
+        if kind in _WRITTEN and (block is None or block.kind != _TEXTS[kind][0]):
+            self._start(index, {"type": _TEXTS[kind][0]}, deltas)
+            block = self._blocks[index]
         if block is None:
             return  # of a block that was never announced
-        kind = delta.get("type")
         if kind == "signature_delta":
             block.signature += delta["signature"]
         elif kind in _TEXTS and block.kind == _TEXTS[kind][0]:
             self._write(block, delta[_TEXTS[kind][1]] or "", deltas)
+        elif kind == "input_json_delta":
+            block.pieces.append(delta["partial_json"])
 
-    def _write(self, block: _Block, text: str, deltas: list[Delta]) -> None:
+    def _write(self, block: _Block, text: str | dict[str, Any], deltas: list[Delta]) -> None:
+        if block.kind == "tool_use":
+            text = as_text(text)
+            if text == "{}" and not block.written:
+                block.empty = text
+                return
         if not isinstance(text, str):
             raise TypeError("the text of a delta is no text")
         if text and self._halves is not None:
@@ -182,8 +203,9 @@ class AnthropicDecoder(EventDecoder):
             return
         start = block.start
         if block.kind == "tool_use":
-            if start.get("input") and not block.written:
-                deltas.append(PartText(block.index, compact(start["input"])))
+            given = as_text(start.get("input")) if start.get("input") else block.empty
+            if given and not block.written:
+                deltas.append(PartText(block.index, given))
             unknown = {k: v for k, v in start.items() if k not in _CALL_FIELDS and v is not None}
             if unknown:
                 deltas.append(PartNative(block.index, compact(unknown)))
@@ -192,6 +214,8 @@ class AnthropicDecoder(EventDecoder):
                 native = {"type": "thinking", "thinking": None, "signature": block.signature}
                 deltas.append(PartNative(block.index, compact(native)))
         elif block.kind != "text":
+            if block.pieces:
+                start = {**start, "input": loads("".join(block.pieces).encode())}
             deltas.append(PartNative(block.index, compact(start)))
 
     def _count(self, usage: dict[str, Any] | None) -> None:
@@ -216,5 +240,6 @@ class AnthropicDecoder(EventDecoder):
 
     def _finish(self, said: dict[str, Any]) -> None:
         if reason := said.get("stop_reason"):
-            self._stop = str(reason)
+            self._stop = stop_for(str(reason))
+            self._calls_tools = reason == "tool_use"
             self.finishing = True

@@ -12,18 +12,19 @@ from typing import Any
 
 from .base import Delta, PartNative, PartStart, PartText
 from .decoding import CallIds
-from .jsontext import compact, loads
+from .jsontext import as_text, compact, loads
 
 __all__ = ["CallStitcher"]
 
 _CALL_FIELDS = frozenset({"index", "id", "type", "function"})
 _FUNCTION_FIELDS = frozenset({"name", "arguments"})
+_EMPTY = ("{}", "null")
 
 
 class _Slot:
     """A call that is being put together."""
 
-    __slots__ = ("extra", "given_id", "id", "index", "name", "pieces")
+    __slots__ = ("empty", "extra", "given_id", "id", "index", "name", "pieces")
 
     def __init__(self, index: int) -> None:
         self.index = index  # of the part
@@ -31,11 +32,12 @@ class _Slot:
         self.id = ""
         self.name = ""
         self.pieces: list[str] = []
+        self.empty = ""  # `{}` as the first piece: all there is, or a sign that more comes
         self.extra: dict[str, Any] = {}
 
     @property
     def arguments(self) -> str:
-        return "".join(self.pieces)
+        return "".join(self.pieces) or self.empty
 
     def is_whole(self) -> bool:
         """Whether the arguments are JSON by now, so nothing more can belong to them."""
@@ -53,6 +55,8 @@ class _Slot:
         if not name:
             return False
         renumbered = bool(given_id and self.given_id and given_id != self.given_id)
+        if self.empty and not self.pieces and given_id and given_id == self.given_id:
+            return False
         if self.is_whole():
             return renumbered or bool(arguments.strip())
         return renumbered and (name != self.name or not self.arguments.strip())
@@ -60,8 +64,8 @@ class _Slot:
     def is_repeated(self, given_id: str, name: str, arguments: str) -> bool:
         """Whether a piece is this whole call once more."""
         return (
-            given_id == self.given_id
-            and name == self.name
+            given_id in (self.given_id, "" if not name else self.given_id)
+            and name in (self.name, "")
             and arguments == self.arguments
             and self.is_whole()
         )
@@ -87,15 +91,19 @@ class CallStitcher:
     def take(self, entries: list[dict[str, Any]], deltas: list[Delta]) -> None:
         """Append what the entries of one `tool_calls` list stand for."""
         for position, entry in enumerate(entries):
-            function = entry.get("function") or {}
+            if not entry:
+                continue
+            function = entry.get("function") or _flat_function(entry)
             given_id = _word(entry.get("id"))
             name = _word(function.get("name"))
-            arguments = _arguments(function.get("arguments"))
+            arguments = as_text(function.get("arguments"))
             slot = self._slot(entry.get("index"), given_id, name, arguments, position)
             if slot.is_repeated(given_id, name, arguments):
                 continue
             self._identify(slot, given_id, name, deltas)
-            if arguments:
+            if arguments.strip() in _EMPTY and not slot.pieces:
+                slot.empty = arguments
+            elif arguments:
                 slot.pieces.append(arguments)
                 deltas.append(PartText(slot.index, arguments))
             _keep_unknown(slot.extra, entry, function)
@@ -106,6 +114,8 @@ class CallStitcher:
             if not slot.id:
                 slot.id = self._ids.claim("")
                 deltas.append(PartStart(slot.index, "tool_call", slot.id, slot.name))
+            if slot.empty and not slot.pieces:
+                deltas.append(PartText(slot.index, slot.empty))
             if slot.extra:
                 deltas.append(PartNative(slot.index, compact(slot.extra)))
 
@@ -113,8 +123,12 @@ class CallStitcher:
         self, index: object, given_id: str, name: str, arguments: str, position: int
     ) -> _Slot:
         """The call that a piece belongs to; a new one if it belongs to none."""
+        if isinstance(index, str) and index.isdecimal():
+            index = int(index)
         if isinstance(index, int | str):
             slot = self._by_index.get(index)
+            if slot is not None and not name and given_id not in ("", slot.given_id):
+                return self._with_id(given_id, name, arguments) or slot
             if slot is None or self._is_other(slot, given_id, name, arguments):
                 slot = self._by_index[index] = self._open()
             return slot
@@ -162,11 +176,9 @@ def _word(value: object) -> str:
     return str(value) if isinstance(value, str | int) else ""
 
 
-def _arguments(value: object) -> str:
-    """Arguments as text; a server may send them as an object."""
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else compact(value)
+def _flat_function(entry: dict[str, Any]) -> dict[str, Any]:
+    """The function of an entry that has its fields without a `function` around them."""
+    return {name: entry.pop(name) for name in _FUNCTION_FIELDS if name in entry}
 
 
 def _keep_unknown(extra: dict[str, Any], entry: dict[str, Any], function: dict[str, Any]) -> None:

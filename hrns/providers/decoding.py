@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
+from json import JSONDecoder
 from typing import Any, Protocol
 
 from ..errors import BrokenStream, ProviderError
-from .base import Delta, Finish, PartText
+from .base import Delta, Finish, PartText, ProviderNotice
 from .faults import Report, fault, read_report
-from .jsontext import loads
+from .jsontext import compact, loads
 from .sse import LIMIT_BYTES, Event, EventReader
 
-__all__ = ["CallIds", "EventDecoder", "HalfCharacters", "Reader"]
+__all__ = [
+    "CallIds",
+    "EventDecoder",
+    "HalfCharacters",
+    "Reader",
+    "is_end_mark",
+    "no_call",
+    "no_reply",
+]
 
 _MISFITS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What JSON of another shape than expected raises where it is taken apart."""
 
 _BOM = b"\xef\xbb\xbf"
+
+_KEEP_ALIVES = ("ping", "heartbeat", "keepalive", "keep-alive", "keep_alive")
+"""What events without JSON are called, or say, that only keep a connection open."""
 
 
 class Reader(Protocol):
@@ -41,11 +53,14 @@ class EventDecoder:
         finishing: whether the provider has said how the reply ends. What may still come is usage
             and the mark of the end, so it need not be waited for long.
         left: what came before the event that `feed` raised for, in the same bytes.
+        stray: an event that is no part of a reply but says something: if the reply is not
+            complete, this is why.
     """
 
     def __init__(self, reader: Reader | None = None) -> None:
         self.finishing = False
         self.left: list[Delta] = []
+        self.stray: dict[str, Any] | None = None
         self._events = reader or EventReader()
         self._streaming = reader is not None  # whether it is certain that this is a stream
         self._head = b""  # the beginning
@@ -53,6 +68,7 @@ class EventDecoder:
         self._whole: list[bytes] = []  # a body that is no stream
         self._whole_size = 0
         self._ended = False
+        self._parts = 0  # how many have begun
 
     def feed(self, data: bytes) -> list[Delta]:
         """The deltas that these bytes complete.
@@ -64,6 +80,7 @@ class EventDecoder:
             data = self._begin(data)
             if not self._streaming:
                 return []
+        self._head = self._head or data[:200]
         events = self._events.feed(data)
         return self._taken(events) if events else []
 
@@ -108,23 +125,29 @@ class EventDecoder:
             ProviderError: the event is an error, or not JSON.
         """
         try:
-            value = loads(data)
+            value = loads(_without_prefixes(data))
         except ValueError as error:
-            if not data.strip():
+            if not data.strip() or _is_keep_alive(name, data):
                 return None
             if name == "error":
                 raise fault(Report(data.decode("utf-8", "replace"))) from None
-            raise BrokenStream(f"the stream has an event that is not JSON: {error}") from error
+            raise BrokenStream(
+                f"the stream has an event that is not JSON: {error}: {_excerpt(data)!r}"
+            ) from error
         if name == "error":
             raise fault(read_report(value), body=data.decode("utf-8", "replace"))
         if value is not None and not isinstance(value, dict):
-            raise BrokenStream("the stream has an event that is no JSON object")
+            raise BrokenStream(f"the stream has an event that is no JSON object: {_excerpt(data)}")
         return value
 
-    def _cut_off(self) -> BrokenStream:
-        said = " ".join(self._head.decode("utf-8", "replace").split())
+    def _cut_off(self) -> ProviderError:
+        if self.stray is not None:
+            return fault(read_report(self.stray), body=compact(self.stray))
+        said = _excerpt(self._head)
         if said and not self._has_events:
             return BrokenStream(f"the server answered with something that is no reply: {said!r}")
+        if said and not self._parts:
+            return BrokenStream(f"the stream ended before a reply began; it says {said!r}")
         return BrokenStream(
             "the reply broke off: the server closed it without saying that it is complete"
         )
@@ -172,11 +195,21 @@ class EventDecoder:
             raise BrokenStream(f"the reply is longer than {LIMIT_BYTES} bytes")
 
     def _read_whole(self, data: bytes) -> list[Delta]:
+        data = data.removeprefix(_BOM)
         try:
-            value = loads(data.removeprefix(_BOM))
+            value = loads(data)
         except ValueError as error:
-            raise BrokenStream(f"the reply is cut off, or is not JSON: {error}") from error
-        return self.read(value)
+            events = _objects(data)
+            if len(events) < 2:
+                raise BrokenStream(f"the reply is cut off, or is not JSON: {error}") from error
+        else:
+            return self.read(value)
+        deltas = self._taken(events)
+        if not self._ended:
+            if not self.finishing:
+                raise self._cut_off()
+            deltas += self._finished()
+        return deltas
 
     def read(self, value: Any) -> list[Delta]:
         """The deltas of a whole JSON body.
@@ -192,6 +225,58 @@ class EventDecoder:
             return [*deltas, *self._finished()]
         except _MISFITS as error:
             raise BrokenStream("the reply does not fit the protocol") from error
+
+
+def no_reply(value: Any) -> BrokenStream:
+    """The error for a whole JSON body that is neither a reply nor an error."""
+    return BrokenStream(f"the server answered with JSON that is no reply: {compact(value):.200}")
+
+
+def no_call() -> ProviderNotice:
+    """What a person is told of a reply that ended for a call which is not in it."""
+    return ProviderNotice(
+        "the server says that a tool is called, but there is no call in its reply"
+    )
+
+
+def is_end_mark(data: bytes) -> bool:
+    """Whether data is the mark of the end, `[DONE]`, however it is written."""
+    return _without_prefixes(data).strip(b' "').upper() in (b"[DONE]", b"DONE")
+
+
+def _without_prefixes(data: bytes) -> bytes:
+    """Data without a second `data:`, which is there where a stream was framed twice."""
+    while data[:5] == b"data:":
+        data = data[5:].lstrip()
+    return data
+
+
+def _is_keep_alive(name: str, data: bytes) -> bool:
+    return name in _KEEP_ALIVES or data.strip(b' ":').decode("utf-8", "replace") in _KEEP_ALIVES
+
+
+def _excerpt(data: bytes) -> str:
+    """The beginning of data as one line of text, to be quoted."""
+    return " ".join(data[:200].decode("utf-8", "replace").split())
+
+
+def _objects(data: bytes) -> list[Event]:
+    """The objects that stand one behind another where one was expected, and what events follow."""
+    text = data.decode("utf-8", "replace")
+    found: list[Event] = []
+    at = 0
+    while text.startswith("{", at):
+        try:
+            _, end = JSONDecoder().raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return []
+        found.append(("", text[at:end].encode()))
+        while text[end : end + 1].isspace():
+            end += 1
+        at = end
+    reader = EventReader()
+    rest = text[at:].encode()
+    return [*found, *reader.feed(rest), *reader.end()] if found else []
 
 
 class HalfCharacters:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -23,15 +24,53 @@ __all__ = ["Report", "fault", "read_report", "response_fault", "retry_after_s"]
 _BODY_LIMIT = 4000
 _MESSAGE_LIMIT = 600
 
-_OVERFLOW = (
-    r"context[ _](length|window|size)|exceed_context|maximum (context|prompt) length"
-    r"|(prompt|input|request|conversation|messages?)( is| are)? too (long|large)"
-    r"|reduce the length of the (messages|prompt|input)"
-    r"|input token count.{0,40} exceeds|exceeds?.{0,30}(maximum|max) number of (input )?tokens"
-    r"|exceed\w* (model token|context) limit|request_too_large"
-    r"|too many (input )?tokens|larger than the maximum context"
-    r"|more tokens than the (model|context)"
+_HOLDERS = ("error", "errors", "base_resp")
+"""The fields that hold an error."""
+
+_MESSAGES = (
+    *("message", "detail", "msg", "error", "error_msg", "errorMsg", "status_msg"),
+    *("Message", "title", "reason"),
 )
+"""The fields of an error that say what is wrong, the best first."""
+
+_OVERFLOW = "|".join(
+    (
+        r"context[ _](length|window|size)|exceed_context|maximum (context|prompt) length",
+        (
+            r"(prompt|input|request( body| entity)?|conversation|messages?)( tokens)?"
+            r"( is| are)? too (long|large)"
+        ),
+        r"request_too_large|prompt_too_long|tokens_limit_reached|max_total_tokens",
+        r"reduce the length of (the (messages|prompt|input)|either one)",
+        (
+            r"\b(prompt|input (length|tokens?)|input token count|number of (input )?tokens"
+            r"|token count|total tokens)\b.{0,90}\bexceeds?\b.{0,40}(max|limit|\d)"
+        ),
+        r"exceeds?.{0,30}(maximum|max) (number of (input )?|allowed )tokens",
+        r"exceed\w* (model token|context) limit|input token count.{0,80}only supports",
+        r"inputs?\b.{0,40}must (be <=|have less than) \d|prompt.{0,40}longer than the max",
+        r"range of input length|max input characters|larger than the maximum context",
+        r"too many (input )?tokens(?!.{0,20}wait)|more tokens than the (model|context)",
+        r"string too long.{0,60}maximum length \d{6}",
+    )
+)
+"""How servers say that a conversation is too long."""
+
+_SPENT = (
+    r"insufficient (balance|credit|funds)|credit balance is too low|(used|out of) .{0,20}credits"
+    r"|spending limit|recharge|per[- _]?day(?!.*again in)|usage limit|good standing|suspended"
+    r"|\u4f59\u989d\u4e0d\u8db3|\u6b20\u8d39"
+)
+"""How they say that it is money or the day's share that is used up; Chinese ones too."""
+
+_WRONG_KEY = (
+    r"(incorrect|invalid) api[- _]?key|api[- _]?key (is )?(not valid|invalid)|AuthenticationError"
+)
+_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
+_TIME = r"(?:\d+(?:\.\d+)?\s*(?:ms|seconds?|s|m|h)\s*)+"
+_TRY_AGAIN = rf"(?:try again|retry) (?:in|after) ({_TIME})"
+_DELAY = rf'"retryDelay"\s*:\s*"({_TIME})"'
+
 _NO_TOOLS = (
     r"(does not|doesn't|do not|not) support (tools?\b|tool[ _]?(use|call)|function)"
     r"|tool choice requires --enable-auto-tool-choice|tools param requires --jinja"
@@ -60,19 +99,24 @@ def read_report(value: Any) -> Report:
         return read_report(value[0])
     if not isinstance(value, dict):
         return Report(_flat(value) if value else "")
-    error = value.get("error") or value.get("errors")
+    error = next((value[name] for name in _HOLDERS if value.get(name)), None)
     if isinstance(error, list):
         error = error[0] if error else None
     if isinstance(error, dict):
         return _read_error(error)
-    if error:
-        return Report(_flat(error), _words(value), _status(value))
+    if isinstance(error, str):
+        more = value.get("error_description")
+        said = f"{error}: {_flat(more)}" if more else error
+        return Report(_flat(said), _words(value), _status(value))
     return _read_error(value)
 
 
 def _read_error(error: Mapping[str, Any]) -> Report:
-    said = [error.get("message"), error.get("detail"), error.get("msg"), error.get("error")]
-    message = next((_flat(text) for text in said if text), "")
+    said = next((error[name] for name in _MESSAGES if error.get(name)), "")
+    if inner := _inner(said):
+        report = _read_error(inner)
+        return Report(report.message, report.code or _words(error), report.status or _status(error))
+    message = _flat(said) if said else ""
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, dict) else None
     failed = error.get("failed_generation")
@@ -82,13 +126,27 @@ def _read_error(error: Mapping[str, Any]) -> Report:
     return Report(message, _words(error), _status(error))
 
 
+def _inner(said: object) -> Mapping[str, Any] | None:
+    """The error of the server behind a gateway, where its JSON is the gateway's message."""
+    if not (isinstance(said, str) and said.lstrip()[:1] in ("{", "[")):
+        return None
+    try:
+        value = loads(said.encode("utf-8", "surrogatepass"))
+    except ValueError:
+        return None
+    value = value[0] if isinstance(value, list) and value else value
+    error = value.get("error") if isinstance(value, dict) else None
+    return error if isinstance(error, dict) else None
+
+
 def _words(error: Mapping[str, Any]) -> str:
-    values = (error.get(name) for name in ("code", "type", "status", "param"))
+    values = [error.get(name) for name in ("code", "type", "status", "param", "__type")]
+    values += re.findall(r'"quotaId": ?"(\w+)"', json.dumps(error.get("details")))
     return " ".join(value.lower() for value in values if isinstance(value, str))
 
 
 def _status(error: Mapping[str, Any]) -> int:
-    for name in ("code", "status", "status_code"):
+    for name in ("code", "status", "status_code", "StatusCode"):
         value = error.get(name)
         if isinstance(value, str) and value.isdecimal():
             value = int(value[:9])
@@ -100,10 +158,17 @@ def _status(error: Mapping[str, Any]) -> int:
 def _flat(value: Any) -> str:
     """A value as one line of text, cut to a sane length."""
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-        value = "; ".join(_flat(item.get("msg") or item) for item in value)
+        value = "; ".join(map(_complaint, value))
     text = value if isinstance(value, str) else compact(value)
     text = " ".join(text.split())
     return text if len(text) <= _MESSAGE_LIMIT else f"{text[:_MESSAGE_LIMIT]}..."
+
+
+def _complaint(item: Mapping[str, Any]) -> str:
+    """One entry of a list of complaints, with the field that it is about."""
+    place = ".".join(map(str, item["loc"])) if isinstance(item.get("loc"), list) else ""
+    said = _flat(item.get("msg") or item)
+    return f"{place}: {said}" if place and item.get("msg") else said
 
 
 def fault(
@@ -129,7 +194,7 @@ def fault(
         status=number,
         body=body[:_BODY_LIMIT],
         request_id=headers.get("x-request-id") or headers.get("request-id", ""),
-        retry_after_s=retry_after_s(headers),
+        retry_after_s=_wait_s(headers, report.message, body),
         retryable=retryable,
     )
 
@@ -156,8 +221,17 @@ def _is(*statuses: int) -> Callable[[int, Report], bool]:
     return lambda status, _report: status in statuses
 
 
-_limited = _has("rate_limit", "overloaded", "too_many_requests", "resource_exhausted")
-_broke = _has("insufficient_quota", "billing", "insufficient_balance", "credit")
+def _says(pattern: str) -> Callable[[int, Report], bool]:
+    return lambda _status, report: bool(re.search(pattern, report.message, re.IGNORECASE))
+
+
+_limited = _has("rate_limit", "overloaded", "too_many_requests", "resource_exhausted", "throttl")
+_broke = _has(
+    *("insufficient_quota", "billing", "insufficient_balance", "credit", "usage_limit"),
+    *("current_quota", "arrearage", "perday"),
+)
+_spent = _says(_SPENT)
+_has_wrong_key = _says(_WRONG_KEY)
 _unknown = _has("authentication", "permission", "invalid_api_key", "unauthorized")
 _refused = _has("invalid_request", "invalid_argument", "not_found", "bad_request")
 
@@ -175,9 +249,13 @@ _KINDS: tuple[tuple[Callable[[int, Report], bool], _Kind], ...] = (
     (_is(401), _UNKNOWN_KEY),
     (_is(403), (AuthenticationFailed, "the server does not allow this", None)),
     (_is(402), (RateLimited, "the account has no credit left", False)),
-    (lambda s, r: s in (0, 429) and _broke(s, r), (RateLimited, "the quota is used up", False)),
-    (_is(429, 529), _BUSY),
-    (lambda s, r: s in (0, 413, 500, 503) and _limited(s, r), _BUSY),
+    (
+        lambda s, r: s in (0, 400, 429) and (_broke(s, r) or _spent(s, r)),
+        (RateLimited, "the quota is used up", False),
+    ),
+    (lambda s, r: s in (0, 400, 500) and _has_wrong_key(s, r), _UNKNOWN_KEY),
+    (_is(429, 498, 529), _BUSY),
+    (lambda s, r: s in (0, 400, 413, 500, 503) and _limited(s, r), _BUSY),
     (_is(408, 409, 425), (ServerFault, "the server could not do it just now", None)),
     (lambda s, _r: s >= 500, _FAILED),
     (lambda s, r: not s and _unknown(s, r), _UNKNOWN_KEY),
@@ -214,7 +292,26 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     if not text:
         return None
     seconds = _number(text)
+    if seconds is None and re.fullmatch(_TIME, text):
+        seconds = _duration(text)
     return seconds if seconds is not None else _seconds_until(text)
+
+
+def _wait_s(headers: Mapping[str, str], message: str, body: str) -> float | None:
+    """Seconds to wait by the headers, or else by the words of the error."""
+    asked = retry_after_s(headers)
+    if asked is not None:
+        return asked
+    told = re.search(_DELAY, body) or re.search(_TRY_AGAIN, message, re.IGNORECASE)
+    return _duration(told[1]) if told else None
+
+
+def _duration(text: str) -> float | None:
+    """Seconds of a time such as `6m0.5s`, `20ms`, `38s` or `26 seconds`; None if it is none."""
+    pieces = re.findall(r"(\d+(?:\.\d+)?)\s*(ms|h|m|s)", text, re.IGNORECASE)
+    if not pieces:
+        return None
+    return float(sum(float(count) * _SECONDS[unit.lower()] for count, unit in pieces))
 
 
 def _number(text: str) -> float | None:

@@ -7,7 +7,7 @@ import re
 from json.scanner import make_scanner
 from typing import Any
 
-__all__ = ["compact", "dumps", "loads"]
+__all__ = ["as_text", "compact", "dumps", "loads"]
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -26,12 +26,12 @@ def loads(data: bytes) -> Any:
         value, end = _scan(text, 0)  # a third cheaper than json.loads on small texts
         if end == len(text):
             return value
-    except StopIteration:
+    except (StopIteration, ValueError):
         pass
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     try:
-        return json.loads(text)
+        return json.loads(text, strict=False)  # a raw tab in a string says what it says
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
@@ -40,6 +40,13 @@ def compact(value: object) -> str:
     """A value as JSON text without spaces; half characters become U+FFFD."""
     text = _encode(value)
     return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+
+
+def as_text(value: object) -> str:
+    """A value as JSON text; what is text already is taken as that, None as no text."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else compact(value)
 
 
 def dumps(value: object) -> bytes:

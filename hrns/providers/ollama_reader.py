@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from ..errors import BrokenStream
-from ..messages import Usage
+from ..messages import Stop, Usage
 from .base import Delta, Finish, PartNative, PartStart, PartText
-from .decoding import CallIds, EventDecoder, HalfCharacters
+from .decoding import CallIds, EventDecoder, HalfCharacters, is_end_mark, no_reply
 from .faults import fault, read_report
 from .jsontext import compact, loads
 from .openai_chat_reader import usage_of
 from .sse import LIMIT_BYTES, Event
+from .stops import stop_for
 from .thinking import ThinkTags
 
 __all__ = ["LineReader", "OllamaDecoder"]
@@ -30,12 +31,14 @@ class LineReader:
         limit_bytes: the most bytes of one line.
     """
 
-    __slots__ = ("_limit", "_pieces", "_size")
+    __slots__ = ("_limit", "_object", "_object_size", "_pieces", "_size")
 
     def __init__(self, limit_bytes: int = LIMIT_BYTES) -> None:
         self._limit = limit_bytes
         self._pieces: list[bytes] = []
         self._size = 0
+        self._object: list[bytes] = []
+        self._object_size = 0
 
     def feed(self, block: bytes) -> list[Event]:
         """The lines that these bytes complete, empty ones left out.
@@ -53,7 +56,24 @@ class LineReader:
             self._size += len(rest)
             if self._size > self._limit:
                 raise BrokenStream(f"a line of the stream is longer than {self._limit} bytes")
-        return [("", line) for line in lines if line and not line.isspace()]
+        return [("", line) for line in self._joined(lines) if line and not line.isspace()]
+
+    def _joined(self, lines: list[bytes]) -> Iterator[bytes]:
+        """The lines; those of an object that is written over several of them as one.
+
+        Such an object begins with a line that is a bracket alone, and ends with one.
+        """
+        for line in lines:
+            if self._object or line.strip() == b"{":
+                self._object.append(line)
+                self._object_size += len(line)
+                if self._object_size > self._limit:
+                    raise BrokenStream(f"an object is longer than {self._limit} bytes")
+                if line.rstrip() != b"}":
+                    continue
+                line = b"\n".join(self._object)  # noqa: PLW2901 - the whole of it
+                self._object, self._object_size = [], 0
+            yield line
 
     def end(self) -> list[Event]:
         """The last line, if nothing ended it."""
@@ -79,12 +99,12 @@ class OllamaDecoder(EventDecoder):
         self._has_calls = False
         self._unknown: dict[str, Any] = {}
         self._usage: Usage | None = None
-        self._reason = ""
+        self._stop: Stop | None = None
 
     def take(self, events: Iterable[Event], deltas: list[Delta]) -> bool:
         """Append what lines stand for; returns whether the last of a reply was among them."""
         for name, data in events:
-            if self._plain >= 0 and b"\\u" not in data:
+            if self._plain >= 0 and data[:1] == b"{" and b"\\u" not in data:
                 value = loads(data)
                 message = value.get("message") or {}
                 text = message.get("content")
@@ -93,6 +113,8 @@ class OllamaDecoder(EventDecoder):
                         deltas.append(PartText(self._plain, text))
                     continue
             else:
+                if is_end_mark(data):
+                    continue  # some servers send it; it is not the mark of this protocol
                 value = self.parse(name, data)
                 if self._halves is None and b"\\ud" in data.lower():
                     self._halves = HalfCharacters()
@@ -110,7 +132,7 @@ class OllamaDecoder(EventDecoder):
         self._halves = HalfCharacters()
         self._line(value, deltas)
         if not isinstance(value.get("message"), dict):
-            raise BrokenStream("the server answered with JSON that is no reply")
+            raise no_reply(value)
 
     def complete(self, deltas: list[Delta]) -> Finish:
         """Append what was held back; returns how the reply ended."""
@@ -125,9 +147,7 @@ class OllamaDecoder(EventDecoder):
             deltas += [PartNative(self._parts, compact(self._unknown))]
         if self._usage is not None:
             deltas.append(self._usage)
-        if self._reason == "length":
-            return Finish("length")
-        return Finish("tool_calls" if self._has_calls else "done")
+        return Finish(self._stop or ("tool_calls" if self._has_calls else "done"))
 
     def _line(self, value: dict[str, Any] | None, deltas: list[Delta]) -> bool:
         """Append what one line stands for; returns whether it is the last.
@@ -139,7 +159,7 @@ class OllamaDecoder(EventDecoder):
             return False
         if value.get("error"):
             raise fault(read_report(value), body=compact(value))
-        message = value.get("message") or {}
+        message = value.get("message") or {"content": value.get("response")}
         if thought := message.get("thinking"):
             self._has_thinking = True
             self._put("reasoning", thought, deltas)
@@ -152,7 +172,7 @@ class OllamaDecoder(EventDecoder):
         self._unknown.update((k, v) for k, v in message.items() if k not in _KNOWN and v)
         if not value.get("done"):
             return False
-        self._reason = str(value.get("done_reason") or "")
+        self._stop = stop_for(str(value.get("done_reason") or ""))
         counts = {name: value[given] for given, name in _COUNTS.items() if given in value}
         self._usage = usage_of(counts)
         self.finishing = True
@@ -160,7 +180,9 @@ class OllamaDecoder(EventDecoder):
 
     def _call(self, call: dict[str, Any], deltas: list[Delta]) -> None:
         """Append a call: they come whole, their arguments as an object."""
-        function = call["function"]
+        function = call.get("function") or {
+            name: call.pop(name) for name in ("name", "arguments") if name in call
+        }
         given = function.get("arguments")
         index = self._new_part()
         self._has_calls = True

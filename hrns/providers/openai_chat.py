@@ -30,13 +30,16 @@ from .codec import JSON_HEADERS, WireCodec, hashed, is_own, post
 from .decoding import CallIds
 from .jsontext import dumps
 from .openai_chat_reader import ChatDecoder
-from .quirks import NATIVE, SCHEMAS, Lesson, Lessons, Quirks, quirks_for
+from .quirks import LIMIT, NATIVE, SCHEMAS, Lesson, Lessons, Quirks, quirks_for
 from .schemas import is_strict, plain_schema
 
 __all__ = ["OpenAIChat"]
 
 _ID_LIMIT = 40
 """The longest id of a call that OpenAI takes."""
+
+_UNSIGNED = "skip_thought_signature_validator"
+"""What Google documents to stand for the signature of a call that another model made."""
 
 _BRIDGE = b'{"role":"assistant","content":"I have the results."}'
 """Stands between a tool's result and a user message, for servers that insist on it."""
@@ -52,6 +55,7 @@ class OpenAIChat(WireCodec):
     api = "openai-chat"
     lessons = Lessons(
         first=(
+            LIMIT,
             Lesson(
                 "max_completion_tokens.{0,40} instead",
                 lambda quirks, _: evolve(quirks, limit_field="max_completion_tokens"),
@@ -83,7 +87,8 @@ class OpenAIChat(WireCodec):
             Lesson(
                 r"(system|developer) (role|message|instruction)s?.{0,40}(not|n't|isn't|un)\s?"
                 r"(supported|allowed|enabled)"
-                r"|(does not|doesn't) support.{0,20}(system|developer) (role|message|instruction)",
+                r"|(does not|doesn't) support.{0,20}(system|developer)"
+                r"(['\"]| (role|message|instruction))",
                 lambda quirks, _: evolve(quirks, system_role=False),
                 "the model has no role for instructions: they are part of the first message",
             ),
@@ -92,6 +97,16 @@ class OpenAIChat(WireCodec):
                 r"|missing.{0,40}reasoning_content",
                 lambda quirks, _: evolve(quirks, reasoning_back=True),
                 "the server wants the reasoning of each call back: it gets that",
+            ),
+            Lesson(
+                r"missing an? .{0,2}thought_?signature",
+                lambda quirks, _: evolve(quirks, signed_calls=True),
+                "the server wants calls of other models signed: it gets the word for that",
+            ),
+            Lesson(
+                r"text (field|content).{0,80}(blank|empty)|content.{0,30}(non-?empty|not be empty)",
+                lambda quirks, _: evolve(quirks, blank_text=False),
+                "the server takes no empty text: it gets none",
             ),
             NATIVE,
             SCHEMAS,
@@ -165,7 +180,7 @@ class OpenAIChat(WireCodec):
             "model": request.model,
             "stream": options.stream or None,
             "stream_options": {"include_usage": True} if options.stream else None,
-            quirks.limit_field: options.max_tokens,
+            quirks.limit_field: _least(options.max_tokens, quirks.token_limit),
             "temperature": options.temperature,
             "reasoning_effort": options.reasoning_effort,
             "tool_choice": _tool_choice(options.tool_choice) if request.tools else None,
@@ -197,6 +212,10 @@ class OpenAIChat(WireCodec):
         joined = UserMessage((Text(system.text), *parts))
         text = self.encode_message(joined, model="", endpoint=self.endpoint)
         return [(joined, text), *pairs[2 if parts else 1 :]]
+
+
+def _least(wanted: int | None, limit: int) -> int | None:
+    return min(wanted, limit) if wanted and limit else wanted
 
 
 def _with_bridges(pairs: list[tuple[Message, bytes]]) -> list[bytes]:
@@ -235,6 +254,8 @@ def _assistant(message: AssistantMessage, quirks: Quirks, *, own: bool) -> dict[
         _add_native(fields, message)
     if calls:
         fields["tool_calls"] = [_call(call, quirks, own=own) for call in calls]
+        if not quirks.blank_text and not message.text.strip():
+            fields["content"] = None
         if quirks.reasoning_back:
             thought = "".join(p.text for p in message.parts if isinstance(p, Reasoning))
             fields.setdefault("reasoning_content", thought)
@@ -285,6 +306,8 @@ def _call(call: ToolCall, quirks: Quirks, *, own: bool) -> dict[str, Any]:
         extra = json.loads(call.native)
         function.update(extra.pop("function", {}))
         fields.update(extra)
+    if quirks.signed_calls:
+        fields.setdefault("extra_content", {"google": {"thought_signature": _UNSIGNED}})
     return fields
 
 
@@ -302,7 +325,7 @@ def _tool_messages(message: ToolMessage, quirks: Quirks) -> Iterator[dict[str, A
         yield {
             "role": "tool",
             "tool_call_id": _wire_id(result.call_id, quirks),
-            "content": result.text,
+            "content": result.text if quirks.blank_text or result.text.strip() else "(nothing)",
         }
     for result in message.results:
         images = [_image(part) for part in result.content if isinstance(part, Image)]

@@ -10,17 +10,18 @@ finish reason are held back until the end: both may be said more than once, the 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from ..errors import BrokenStream, ServerFault
 from ..messages import Stop, Usage
 from .base import Delta, Finish, PartNative, PartStart, PartText
 from .call_stitching import CallStitcher
-from .decoding import CallIds, EventDecoder, HalfCharacters
+from .decoding import CallIds, EventDecoder, HalfCharacters, is_end_mark, no_call, no_reply
 from .faults import fault, read_report
 from .jsontext import compact, loads
 from .sse import Event
+from .stops import stop_for
 from .thinking import ThinkTags
 
 __all__ = ["REASONING_FIELDS", "ChatDecoder", "usage_of"]
@@ -30,11 +31,12 @@ REASONING_FIELDS = ("reasoning", "reasoning_content", "reasoning_text", "thinkin
 
 _KNOWN = frozenset(
     {"role", "content", "tool_calls", "function_call", "refusal", "reasoning_details"}
-    | {"index", "name", "channel", *REASONING_FIELDS}
+    | {"index", "name", "channel", "thinking_blocks", *REASONING_FIELDS}
 )
-_CUT = ("length", "max_tokens", "max_output_tokens", "model_length", "token_limit")
-_FILTERED = ("content_filter", "safety", "sensitive", "recitation", "prohibited_content")
-_FAILED = ("error", "insufficient_system_resource", "network_error", "abort")
+_DETAILS = ("reasoning_details", "thinking_blocks")
+"""The fields that servers give reasoning in as lists of pieces, which go back whole."""
+
+_ENDED = r"stop|tool_calls|function_call|length"
 
 
 class ChatDecoder(EventDecoder):
@@ -56,7 +58,10 @@ class ChatDecoder(EventDecoder):
         self._reasoning: dict[str, Any] = {}  # what goes back with the reasoning
         self._unknown: dict[str, Any] = {}
         self._refused = False
+        self._has_deltas = False  # rather than messages
+        self._lead: int | None = None  # the index of the choice that is read
         self._finish = ""
+        self._ended_by: Stop | None = None
         self._usage: Usage | None = None
 
     def take(self, events: Iterable[Event], deltas: list[Delta]) -> bool:
@@ -66,8 +71,8 @@ class ChatDecoder(EventDecoder):
         for name, data in events:
             if data.lstrip()[:6] == b"[DONE]":
                 return True
-            if plain >= 0 and not name and b"\\u" not in data:
-                chunk = loads(data)
+            is_plain = plain >= 0 and not name and b"\\u" not in data
+            if is_plain and (chunk := _object(data)) is not None:
                 try:
                     (choice,) = chunk["choices"]
                     delta = choice["delta"]
@@ -81,6 +86,7 @@ class ChatDecoder(EventDecoder):
                     and not choice.get("finish_reason")
                     and not choice.get("index")
                     and not choice.get("usage")
+                    and "error" not in choice
                     and not chunk.get("usage")
                     and "error" not in chunk
                 ):
@@ -89,11 +95,19 @@ class ChatDecoder(EventDecoder):
                     continue
                 self._chunk(chunk, deltas)
             else:
-                chunk = self.parse(name, data)
-                if self._halves is None and b"\\ud" in data.lower():
-                    self._halves = HalfCharacters()
-                self._chunk(chunk, deltas)
+                if self._odd(name, data, deltas):
+                    return True
                 plain = self._plain
+        return False
+
+    def _odd(self, name: str, data: bytes, deltas: list[Delta]) -> bool:
+        """Append what any event stands for; returns whether it is the mark of the end."""
+        if is_end_mark(data):
+            return True
+        chunk = self.parse(name, data)
+        if self._halves is None and b"\\ud" in data.lower():
+            self._halves = HalfCharacters()
+        self._chunk(chunk, deltas)
         return False
 
     def body(self, value: dict[str, Any], deltas: list[Delta]) -> None:
@@ -106,19 +120,27 @@ class ChatDecoder(EventDecoder):
             report = read_report(value)
             if report.message or value.get("error"):
                 raise fault(report, body=compact(value))
-            raise BrokenStream("the server answered with JSON that is no reply")
+            raise no_reply(value)
         self._halves = HalfCharacters()
-        self._chunk(value, deltas)
+        self._chunk({**value, "choices": _joined_choices(value["choices"])}, deltas)
         self.finishing = True
 
     def complete(self, deltas: list[Delta]) -> Finish:
-        """Append what was held back; returns how the reply ended."""
+        """Append what was held back; returns how the reply ended.
+
+        Raises:
+            ProviderError: there was no reply, but an error without the form of one.
+        """
         for kind, text in self._tags.end():
             self._put(kind, text, deltas)
+        if self.stray is not None and not (self._parts or self._finish):
+            raise fault(read_report(self.stray), body=compact(self.stray))
         if self._halves is not None:
             deltas += self._halves.end()
         self._keep_reasoning(deltas)
         self._calls.end(deltas)
+        if not self._calls and self._finish in ("tool_calls", "function_call"):
+            deltas.append(no_call())
         if self._unknown:
             index = self._new_part()
             deltas.append(PartStart(index, "opaque"))
@@ -139,37 +161,71 @@ class ChatDecoder(EventDecoder):
         """
         if chunk is None:
             return
-        if chunk.get("error") or chunk.get("object") == "error":
+        if chunk.get("error") or "error" in (chunk.get("object"), chunk.get("type")):
             raise fault(read_report(chunk), body=compact(chunk))
         self._ids.reply_id = self._ids.reply_id or str(chunk.get("id") or "")
         groq = chunk.get("x_groq") or {}
         for usage in (groq.get("usage"), chunk.get("usage")):
             self._usage = usage_of(usage) or self._usage
-        for choice in chunk.get("choices") or ():
-            if not choice.get("index"):
+        choices = chunk.get("choices")
+        if not choices and "usage" not in chunk and read_report(chunk).message:
+            self.stray = chunk
+        for choice in choices or ():
+            if choice and (choice.get("index") or 0) == self._own_choice(choice):
                 self._choice(choice, deltas)
 
+    def _own_choice(self, choice: dict[str, Any]) -> int:
+        """The index of the choice that is read: the first that comes."""
+        if self._lead is None:
+            self._lead = choice.get("index") or 0
+        return self._lead
+
+    def _delta(self, choice: dict[str, Any]) -> dict[str, Any]:
+        """What a choice adds. A whole message behind deltas says nothing new."""
+        delta: dict[str, Any] = choice.get("delta") or {}
+        if (message := choice.get("message")) and not self._has_deltas and not any(delta.values()):
+            whole: dict[str, Any] = message
+            return whole
+        if delta or message:
+            self._has_deltas = True
+            return delta
+        return {"content": choice.get("text")}
+
     def _choice(self, choice: dict[str, Any], deltas: list[Delta]) -> None:
-        delta = choice.get("delta") or choice.get("message") or {}
+        reason = str(choice.get("finish_reason") or "")
+        if choice.get("error") and not re.fullmatch(_ENDED, reason.lower()):
+            raise fault(read_report(choice), body=compact(choice))
+        delta = self._delta(choice)
         self._reason(delta, deltas)
         self._content(delta.get("content"), deltas)
         if refusal := delta.get("refusal"):
             self._refused = True
             self._put("text", refusal, deltas)
         calls = delta.get("tool_calls") or []
+        if isinstance(calls, dict):
+            calls = [calls]
         if function := delta.get("function_call"):
             calls = [*calls, {"index": "function_call", "function": function}]
         if calls:
             self._calls.take(calls, deltas)
-        self._unknown.update(
-            (k, v) for k, v in delta.items() if k not in _KNOWN and v not in (None, "", [], {})
-        )
+        self._keep_unknown(delta)
         self._usage = usage_of(choice.get("usage")) or self._usage
-        if reason := choice.get("finish_reason"):
-            self._end_with(str(reason))
+        if reason:
+            self._end_with(reason)
+
+    def _keep_unknown(self, delta: dict[str, Any]) -> None:
+        for name, value in delta.items():
+            if name in _KNOWN or value in (None, "", [], {}):
+                continue
+            if name == "extra_content":
+                value = _without_thought(value)  # noqa: PLW2901 - the part of it that goes back
+            if value:
+                self._unknown[name] = value
 
     def _content(self, content: object, deltas: list[Delta]) -> None:
-        """Append visible text: text, or a list of typed parts."""
+        """Append visible text: text, or a list of typed parts, or a single one."""
+        if isinstance(content, dict):
+            content = [content]
         if isinstance(content, list):
             for part in content:
                 self._typed_part(part, deltas)
@@ -199,8 +255,10 @@ class ChatDecoder(EventDecoder):
             if isinstance(text, str):
                 self._reasoning.setdefault(name, None)
                 shown = shown or text
-        if details := delta.get("reasoning_details"):
-            kept = self._reasoning.setdefault("reasoning_details", [])
+        for name in _DETAILS:
+            if not (details := delta.get(name)):
+                continue
+            kept = self._reasoning.setdefault(name, [])
             shown = shown or "".join(_detail_texts(details))
             for detail in details:
                 _merge_detail(kept, detail)
@@ -240,18 +298,24 @@ class ChatDecoder(EventDecoder):
 
     def _end_with(self, reason: str) -> None:
         self.finishing = True
-        self._finish = reason.lower()
-        if self._finish in _FAILED or "malformed_function_call" in self._finish:
-            raise ServerFault(f"the server gave the reply up: {reason}")
+        self._finish = reason
+        self._ended_by = stop_for(reason)
 
     def _stop(self) -> Stop:
-        if self._finish in _CUT:
-            return "length"
-        if self._finish in _FILTERED:
-            return "filter"
+        if self._ended_by in ("length", "filter"):
+            return self._ended_by
         if self._calls:
             return "tool_calls"
-        return "refusal" if self._refused or self._finish == "refusal" else "done"
+        return "refusal" if self._refused or self._ended_by == "refusal" else "done"
+
+
+def _object(data: bytes) -> dict[str, Any] | None:
+    """The JSON object in data; None if it is anything else."""
+    try:
+        value = loads(data)
+    except ValueError:
+        return None
+    return value if value.__class__ is dict else None
 
 
 def _thought(part: Mapping[str, Any]) -> str:
@@ -264,23 +328,57 @@ def _thought(part: Mapping[str, Any]) -> str:
 
 def _detail_texts(details: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     for detail in details:
-        yield detail.get("text") or detail.get("summary") or ""
+        yield detail.get("text") or detail.get("summary") or detail.get("thinking") or ""
 
 
 def _merge_detail(kept: list[dict[str, Any]], detail: dict[str, Any]) -> None:
-    """Add a piece of `reasoning_details` to those before: their texts are joined.
+    """Add a piece of such a list to those before: their texts are joined.
 
-    A piece continues the last one of its type and index.
+    A piece continues the last one of its type and index, unless it has an id of its own or that
+    one was signed already.
     """
     last = kept[-1] if kept else None
-    if last is None or any(last.get(name) != detail.get(name) for name in ("type", "index")):
+    if last is None or not _continues(last, detail):
         kept.append(dict(detail))
         return
     for name, value in detail.items():
-        if name in ("text", "summary", "data") and isinstance(last.get(name), str):
+        if name in ("text", "summary", "data", "thinking") and isinstance(last.get(name), str):
             last[name] += value or ""
         elif value is not None:
             last[name] = value
+
+
+def _continues(last: Mapping[str, Any], detail: Mapping[str, Any]) -> bool:
+    if any(last.get(name) != detail.get(name) for name in ("type", "index")):
+        return False
+    if last.get("id") and detail.get("id") and last["id"] != detail["id"]:
+        return False
+    return not (last.get("signature") and any(_detail_texts([detail])))
+
+
+def _without_thought(extra: Any) -> Any:
+    """Extra content without Google's word that this piece is a thought: the whole is none."""
+    google = extra.get("google") if isinstance(extra, dict) else None
+    if not isinstance(google, dict) or "thought" not in google:
+        return extra
+    rest = {name: value for name, value in google.items() if name != "thought"}
+    return {**extra, "google": rest} if rest else {k: v for k, v in extra.items() if k != "google"}
+
+
+def _joined_choices(choices: list[Any]) -> list[Any]:
+    """The choices of a whole body; one that is in two, text and calls, is joined again.
+
+    Only one choice is ever asked for.
+    """
+    first = next((choice for choice in choices if choice), None)
+    if not first or first.get("finish_reason") != "tool_calls":
+        return choices
+    said = first.get("message") or {}
+    if said.get("tool_calls"):
+        return choices
+    found = [(choice or {}).get("message") or {} for choice in choices]
+    calls = [call for message in found for call in message.get("tool_calls") or ()]
+    return [{**first, "message": {**said, "tool_calls": calls}}]
 
 
 def usage_of(reported: Mapping[str, Any] | None) -> Usage | None:

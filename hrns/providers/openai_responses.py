@@ -56,7 +56,8 @@ class OpenAIResponses(WireCodec):
     lessons = Lessons(
         first=(
             Lesson(
-                "item with id.{0,80}not found|encrypted content.{0,80}verif",
+                "item with id.{0,80}not found|encrypted content.{0,80}verif"
+                "|without its required (following|'?reasoning'?) item",
                 lambda quirks, _: evolve(quirks, native=False),
                 "the server does not know its own reasoning any more: it does not go back",
             ),
@@ -191,6 +192,8 @@ def _assistant_items(message: AssistantMessage, *, own: bool) -> Iterator[dict[s
                 items[-1].update(item)  # what only the server knows of the message before
         else:
             items.append(item)
+    while items and items[-1].get("type") == "reasoning":
+        items.pop()  # a thought must be followed by what came of it; this reply was cut off
     return iter(items)
 
 

@@ -7,15 +7,15 @@ response that comes last: some servers send only those.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 from ..errors import BrokenStream, ServerFault
 from ..messages import Stop, Usage
 from .base import Delta, Finish, PartKind, PartNative, PartStart, PartText
-from .decoding import CallIds, EventDecoder, HalfCharacters
+from .decoding import CallIds, EventDecoder, HalfCharacters, is_end_mark, no_reply
 from .faults import fault, read_report
-from .jsontext import compact, loads
+from .jsontext import as_text, compact, loads
 from .openai_chat_reader import usage_of
 from .sse import Event
 
@@ -31,8 +31,24 @@ _WRITES = {
     "response.output_text.delta": "message",
     "response.refusal.delta": "message",
     "response.reasoning_text.delta": "reasoning",
+    "response.reasoning.delta": "reasoning",
+    "response.reasoning_summary.delta": "reasoning",
     "response.reasoning_summary_text.delta": "reasoning",
     "response.function_call_arguments.delta": "function_call",
+}
+_WHOLES = {
+    # the event: the type of item that it completes, the field of its text
+    "response.output_text.done": ("message", "text"),
+    "response.refusal.done": ("message", "refusal"),
+    "response.function_call_arguments.done": ("function_call", "arguments"),
+}
+_ENDS = {
+    # the event: the status of its response, where that has none of its own
+    "response.completed": "completed",
+    "response.done": "completed",
+    "response.incomplete": "incomplete",
+    "response.failed": "failed",
+    "response.cancelled": "cancelled",
 }
 _CALL_FIELDS = frozenset({"id", "type", "call_id", "name", "arguments", "status"})
 _MESSAGE_FIELDS = frozenset({"id", "type", "role", "status", "content"})
@@ -41,7 +57,7 @@ _MESSAGE_FIELDS = frozenset({"id", "type", "role", "status", "content"})
 class _Item:
     """An item that is being read."""
 
-    __slots__ = ("index", "is_done", "kind", "pieces", "source", "type")
+    __slots__ = ("index", "is_done", "is_named", "kind", "pieces", "source", "type", "whole")
 
     def __init__(self, item_type: str, index: int) -> None:
         self.type = item_type
@@ -50,6 +66,8 @@ class _Item:
         self.pieces: list[str] = []
         self.source = ""  # the first of several renderings of the same thought that was shown
         self.is_done = False
+        self.is_named = False  # of a call: whether its name came
+        self.whole = ""  # of a call: its arguments as they are said at their end
 
 
 class ResponsesDecoder(EventDecoder):
@@ -68,13 +86,14 @@ class ResponsesDecoder(EventDecoder):
         self._usage: Usage | None = None
         self._stop: Stop = "done"
         self._has_calls = False
+        self._given_ids: set[str] = set()  # of calls, as the server has them
 
     def take(self, events: Iterable[Event], deltas: list[Delta]) -> bool:
         """Append what events stand for; returns whether the last of a reply was among them."""
         for name, data in events:
-            if data[:6] == b"[DONE]":
+            if is_end_mark(data):
                 continue  # some servers send it; the end is a whole response
-            if name == "response.output_text.delta" and b"\\u" not in data:
+            if name == "response.output_text.delta" and data[:1] == b"{" and b"\\u" not in data:
                 value = loads(data)
                 item = self._items.get(value.get("item_id", ""))
                 text = value["delta"]
@@ -99,12 +118,23 @@ class ResponsesDecoder(EventDecoder):
         if value.get("error"):
             raise fault(read_report(value), body=compact(value))
         if not isinstance(value.get("output"), list):
-            raise BrokenStream("the server answered with JSON that is no reply")
+            raise no_reply(value)
+        if value.get("status") in ("queued", "in_progress"):
+            raise BrokenStream(f"the server answered before its reply was there: {value['status']}")
         self._halves = HalfCharacters()
         self._response(value, deltas)
 
     def complete(self, deltas: list[Delta]) -> Finish:
-        """Append what was held back; returns how the reply ended."""
+        """Append what was held back; returns how the reply ended.
+
+        Raises:
+            BrokenStream: a call was never named.
+        """
+        for item in dict.fromkeys(self._items.values()):
+            if item.kind == "tool_call" and not item.is_named:
+                raise BrokenStream("the reply has a call without a name")
+            if item.kind == "tool_call" and not item.is_done:
+                self._give_arguments(item, deltas)
         if self._halves is not None:
             deltas += self._halves.end()
         if self._usage is not None:
@@ -115,7 +145,8 @@ class ResponsesDecoder(EventDecoder):
         """Append what one event stands for; returns whether it is the last. Unknown ones pass."""
         if kind in _WRITES:
             item = self._found(value, _WRITES[kind], deltas)
-            self._write(item, value["delta"], deltas, kind)
+            delta = value["delta"]
+            self._write(item, delta["text"] if isinstance(delta, dict) else delta, deltas, kind)
             if kind == "response.refusal.delta":
                 self._stop = "refusal"
             return False
@@ -123,15 +154,14 @@ class ResponsesDecoder(EventDecoder):
             case "response.output_item.added" | "response.output_item.done":
                 change = self._add if kind.endswith("added") else self._end_item
                 change(value["item"], value.get("output_index"), deltas)
-            case "response.function_call_arguments.done":
-                item = self._found(value, "function_call", deltas)
-                self._catch_up(item, value.get("arguments") or "", deltas)
+            case _ if kind in _WHOLES:
+                self._complete(kind, value, deltas)
             case "response.reasoning_summary_part.added" if value.get("summary_index"):
                 self._write(self._found(value, "reasoning", deltas), "\n\n", deltas, kind)
             case "response.created":
                 self._ids.reply_id = str(value["response"].get("id") or "")
-            case "response.completed" | "response.incomplete" | "response.failed":
-                self._response(value["response"], deltas)
+            case _ if kind in _ENDS:
+                self._response({"status": _ENDS[kind], **value["response"]}, deltas)
                 return True
             case _ if kind == "error" or value.get("error"):
                 raise fault(read_report(value), body=compact(value))
@@ -141,11 +171,24 @@ class ResponsesDecoder(EventDecoder):
         """Append what a whole response has that was not there yet."""
         self._judge(response)
         self._ids.reply_id = self._ids.reply_id or str(response.get("id") or "")
-        is_new = not self._items
+        known = set(self._items)
+        types = {item.type for item in self._items.values()}
         for index, item in enumerate(response.get("output") or ()):
-            if is_new or item.get("id") in self._items or index in self._items:
-                self._end_item(item, index, deltas)
+            is_other = item.get("id") not in known and index not in known
+            if is_other and self._came_already(item, types):
+                continue
+            self._end_item(item, index, deltas)
         self._usage = usage_of(response.get("usage"))
+
+    def _came_already(self, item: dict[str, Any], types: Container[str]) -> bool:
+        """Whether an item came under another id: a call has one of its own, others by their type.
+
+        Parameters:
+            types: those of the items that the stream had.
+        """
+        if item.get("type") == "function_call":
+            return str(item.get("call_id") or item.get("id") or "") in self._given_ids
+        return item.get("type") in types
 
     def _judge(self, response: dict[str, Any]) -> None:
         """Take how a response ended from its own status, whatever the event says.
@@ -167,22 +210,38 @@ class ResponsesDecoder(EventDecoder):
     def _add(self, given: dict[str, Any], index: object, deltas: list[Delta]) -> _Item:
         """The item that is announced here, or was before."""
         keys = [key for key in (given.get("id"), index) if isinstance(key, str | int)]
+        item_type = str(given.get("type") or ("message" if "role" in given else ""))
         item = next((self._items[key] for key in keys if key in self._items), None)
+        if item is None and index is None:
+            item = self._unended(item_type, given)
         if item is None:
-            item = self._new(str(given["type"]), given, deltas)
+            item = self._new(item_type, deltas)
+        if item.kind == "tool_call" and not item.is_named and given.get("name"):
+            self._name(item, given, deltas)
         self._items.update(dict.fromkeys(keys or [f"#{item.index}"], item))
         return item
 
-    def _new(self, item_type: str, given: dict[str, Any], deltas: list[Delta]) -> _Item:
+    def _new(self, item_type: str, deltas: list[Delta]) -> _Item:
         item = _Item(item_type, self._parts)
         self._parts += 1
-        if item.kind == "tool_call":
-            self._has_calls = True
-            call_id = self._ids.claim(str(given.get("call_id") or given.get("id") or ""))
-            deltas.append(PartStart(item.index, "tool_call", call_id, str(given["name"])))
-        else:
-            deltas.append(PartStart(item.index, item.kind))
+        self._has_calls = self._has_calls or item.kind == "tool_call"
+        deltas.append(PartStart(item.index, item.kind))
         return item
+
+    def _name(self, item: _Item, given: dict[str, Any], deltas: list[Delta]) -> None:
+        """Give a call its id and name."""
+        item.is_named = True
+        call_id = str(given.get("call_id") or given.get("id") or "")
+        self._given_ids.add(call_id)
+        claimed = self._ids.claim(call_id)
+        deltas.append(PartStart(item.index, "tool_call", claimed, str(given["name"])))
+
+    def _unended(self, item_type: str, given: dict[str, Any]) -> _Item | None:
+        """The only item that this may be once more, under another id, where no place is told."""
+        if item_type == "function_call" and str(given.get("call_id") or "") not in self._given_ids:
+            return None
+        found = [i for i in self._items.values() if i.type == item_type and not i.is_done]
+        return found[-1] if found else None
 
     def _found(self, value: dict[str, Any], item_type: str, deltas: list[Delta]) -> _Item:
         """The item that a delta belongs to: by its id, its place, or as the last of its type."""
@@ -199,11 +258,13 @@ class ResponsesDecoder(EventDecoder):
         if not isinstance(text, str):
             raise TypeError("the text of a delta is no text")
         if item.kind == "reasoning":
-            source = "raw" if "reasoning_text" in source else "summary"
+            source = "summary" if "summary" in source else "raw"
             if (item.source or source) != source:
                 return
             item.source = source
         item.pieces.append(text)
+        if item.kind == "tool_call":
+            return  # given out at its end, where it is said once more, as a whole
         if text and self._halves is not None:
             text = self._halves.join(item.index, text)
         if text:
@@ -215,6 +276,25 @@ class ResponsesDecoder(EventDecoder):
         if len(whole) > len(so_far) and whole.startswith(so_far):
             self._write(item, whole[len(so_far) :], deltas, item.source)
 
+    def _complete(self, kind: str, value: dict[str, Any], deltas: list[Delta]) -> None:
+        """Take a whole text that comes behind its pieces, or in place of them."""
+        item_type, field = _WHOLES[kind]
+        item = self._found(value, item_type, deltas)
+        whole = as_text(value.get(field))
+        if item.kind == "tool_call":
+            item.whole = whole
+        elif not item.pieces:
+            self._write(item, whole, deltas, kind)
+        if kind == "response.refusal.done":
+            self._stop = "refusal"
+
+    def _give_arguments(self, item: _Item, deltas: list[Delta]) -> None:
+        text = item.whole or "".join(item.pieces)
+        if text and self._halves is not None:
+            text = self._halves.join(item.index, text)
+        if text:
+            deltas.append(PartText(item.index, text))
+
     def _end_item(self, given: dict[str, Any], index: object, deltas: list[Delta]) -> None:
         item = self._add(given, index, deltas)
         if item.is_done:
@@ -222,7 +302,8 @@ class ResponsesDecoder(EventDecoder):
         item.is_done = True
         match item.kind:
             case "tool_call":
-                self._catch_up(item, given.get("arguments") or "", deltas)
+                item.whole = as_text(given.get("arguments")) or item.whole
+                self._give_arguments(item, deltas)
                 unknown = _unknown(given, _CALL_FIELDS)
                 if unknown:
                     deltas.append(PartNative(item.index, compact(unknown)))
@@ -239,6 +320,8 @@ class ResponsesDecoder(EventDecoder):
     def _said(self, message: dict[str, Any]) -> str:
         """The text of a message item; a refusal is text too, and is noted."""
         texts = []
+        if isinstance(message.get("content"), str):
+            return str(message["content"])
         for part in message.get("content") or ():
             if refusal := part.get("refusal"):
                 self._stop = "refusal"

@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 
 from ..errors import ContextOverflow, ProviderError, RequestRefused, ServerFault, ToolsRefused
 
-__all__ = ["NATIVE", "SCHEMAS", "Lesson", "Lessons", "Quirks", "adapted", "quirks_for"]
+__all__ = ["LIMIT", "NATIVE", "SCHEMAS", "Lesson", "Lessons", "Quirks", "adapted", "quirks_for"]
 
 
 @frozen
@@ -35,6 +35,8 @@ class Quirks:
         token_limit: the most tokens that a reply may be asked to have; 0 if it is not known.
         budgets: whether thinking is asked for in tokens rather than in words.
         cache_marks: whether what may be cached is marked.
+        blank_text: whether there may be text that is empty.
+        signed_calls: whether calls that the server did not sign need a word in place of that.
     """
 
     dropped: frozenset[str] = frozenset()
@@ -48,6 +50,8 @@ class Quirks:
     token_limit: int = 0
     budgets: bool = False
     cache_marks: bool = True
+    blank_text: bool = True
+    signed_calls: bool = False
 
 
 def quirks_for(endpoint: str) -> Quirks:
@@ -96,6 +100,13 @@ _REPLY_FIELDS = (
     r"(\breasoning(_content|_details|_text)?\b|\bmessages?\b|\bassistant\b|\binput\b"
     r"|extra_content|tool_calls|encrypted)"
 )
+LIMIT = Lesson(
+    r"max(_completion|_output)?_tokens.{0,80}(> *|at most|<=|less than or equal to|range.{0,40},)"
+    r" *(?P<limit>\d+)"
+    r"|maximum tokens.{0,40}model limit of (?P<model>\d+)",
+    lambda quirks, found: evolve(quirks, token_limit=int(found["limit"] or found["model"])),
+    "the model writes fewer tokens than were asked for: its own limit is asked for",
+)
 NATIVE = Lesson(
     rf"{_REFUSED}.{{0,120}}{_REPLY_FIELDS}|{_REPLY_FIELDS}.{{0,120}}{_REFUSED}",
     lambda quirks, _: evolve(quirks, native=False),
@@ -103,8 +114,10 @@ NATIVE = Lesson(
 )
 SCHEMAS = Lesson(
     r"(invalid|unsupported|unknown|unrecognized).{0,60}(schema|parameters)"
-    r"|(schema|keyword|function_declarations|additionalProperties|parameters).{0,120}"
-    r"(invalid|unsupported|unknown|not (permitted|allowed|supported)|cannot find field)"
+    r"|(schema|keyword|function_?declarations?|additionalProperties|parameters).{0,120}"
+    r"(invalid|unsupported|unknown|not (permitted|allowed|supported|support)|cannot find field"
+    r"|missing (field|items|properties)|only allowed|cannot be empty|is not defined|any_of"
+    r"|must (be|have))"
     r"|unknown name.{0,60}(schema|parameters|propert|tools)",
     lambda quirks, _: evolve(quirks, plain_schemas=True),
     "the server refuses something in a tool's schema: tools are described more simply",
@@ -141,7 +154,13 @@ def _learnt(quirks: Quirks, message: str, lessons: Iterable[Lesson]) -> tuple[Qu
 
 def _dropping(quirks: Quirks, message: str, fields: Iterable[str]) -> tuple[Quirks, str] | None:
     for name in sorted(set(fields) - quirks.dropped):
-        if re.search(rf"\b{name}\b", message):
+        if re.search(rf"\b({name}|{_camel_case(name)})\b", message):
             changed = evolve(quirks, dropped=quirks.dropped | {name})
             return changed, f"the server does not take {name}: left out"
     return None
+
+
+def _camel_case(name: str) -> str:
+    """The name of a field as some servers say it, such as `reasoningEffort`."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)

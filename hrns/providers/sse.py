@@ -82,18 +82,25 @@ class EventReader:
         """What `feed` does, line by line."""
         events: list[Event] = []
         for line in self._lines(self._with_lf(block)):
-            if line:
-                self._field(line)
-            else:
-                if self._data:
-                    events.append((self._name.decode("utf-8", "replace"), b"\n".join(self._data)))
-                self._data, self._name, self._size = [], b"", 0
+            if not line:
+                self._end_event(events)
+                continue
+            self._field(line)
+            if len(self._data) == 2 and _are_two(*self._data):
+                last = self._data.pop()
+                self._end_event(events)
+                self._data, self._size = [last], len(last) + 1
         if self._size + self._pending > self._limit:
             raise BrokenStream(f"an event of the stream is longer than {self._limit} bytes")
         self._plain = self._started and not (
             self._pieces or self._data or self._name or self._skip_lf
         )
         return events
+
+    def _end_event(self, events: list[Event]) -> None:
+        if self._data:
+            events.append((self._name.decode("utf-8", "replace"), b"\n".join(self._data)))
+        self._data, self._name, self._size = [], b"", 0
 
     def _with_lf(self, block: bytes) -> bytes:
         """The bytes with LF for every line end."""
@@ -123,9 +130,26 @@ class EventReader:
     def _field(self, line: bytes) -> None:
         """Take a line with something on it: a field, or a comment, which begins with a colon."""
         name, _, value = line.partition(b":")
+        value = value[1:] if value[:1] == b" " else value
         if name == b"data":
-            value = value[1:] if value[:1] == b" " else value
             self._data.append(value)
             self._size += len(value) + 1
         elif name == b"event":
-            self._name = value[1:] if value[:1] == b" " else value
+            self._name = value
+        elif name == b"error":  # no field of the standard, but servers put their errors there
+            self._name, self._data = b"error", [value]
+        elif line[:1] == b"{":  # an object that was written into the stream without any framing
+            self._data.append(line)
+            self._size += len(line) + 1
+
+
+def _are_two(first: bytes, second: bytes) -> bool:
+    """Whether two lines of data are two events: some servers put no empty line between them.
+
+    No JSON value has a line break between one object and another.
+    """
+    return (
+        first[:1] == b"{"
+        and first.rstrip()[-1:] == b"}"
+        and (second[:1] == b"{" or second.strip() == b"[DONE]")
+    )

@@ -1,4 +1,4 @@
-"""Tells reasoning in `<think>` tags from the text around it, however the text is cut up."""
+"""Tells reasoning in `<think>` tags and the like from the text around it, however it is cut up."""
 
 from __future__ import annotations
 
@@ -8,8 +8,15 @@ __all__ = ["Piece", "ThinkTags"]
 
 Piece: TypeAlias = tuple[Literal["text", "reasoning"], str]
 
-_OPEN = "<think>"
-_CLOSE = "</think>"
+_TAGS = {
+    "<think>": "</think>",
+    "<thinking>": "</thinking>",
+    "<thought>": "</thought>",
+    "<seed:think>": "</seed:think>",
+    "[THINK]": "[/THINK]",
+    "\u25c1think\u25b7": "\u25c1/think\u25b7",
+}
+"""The tags that models think in, each with the one that closes it."""
 
 
 class ThinkTags:
@@ -23,11 +30,11 @@ class ThinkTags:
         plain: whether all further text is visible text, so that `feed` need not be asked.
     """
 
-    __slots__ = ("_held", "_inside", "_later", "plain")
+    __slots__ = ("_close", "_held", "_later", "plain")
 
     def __init__(self) -> None:
         self._held = ""
-        self._inside = False
+        self._close = ""  # the tag that ends the reasoning, while it goes on
         self._later = False  # behind a tag: white space at the head is not part of the text
         self.plain = False
 
@@ -44,36 +51,36 @@ class ThinkTags:
     def end(self) -> list[Piece]:
         """What was held back."""
         held, self._held = self._held, ""
-        if self._later and not self._inside:
+        if self._later and not self._close:
             held = held.lstrip()
-        return [("reasoning" if self._inside else "text", held)] if held else []
+        return [("reasoning" if self._close else "text", held)] if held else []
 
     def _step(self, pieces: list[Piece]) -> bool:
         """Take one tag or stretch of text off what is held; False if more must come first."""
-        return self._inner(pieces) if self._inside else self._head(pieces)
+        return self._inner(pieces) if self._close else self._head(pieces)
 
     def _head(self, pieces: list[Piece]) -> bool:
         head = self._held.lstrip()
-        for tag in (_OPEN, _CLOSE):
+        for tag in (*_TAGS, *_TAGS.values()):
             if head.startswith(tag):
-                self._inside = tag == _OPEN
+                self._close = _TAGS.get(tag, "")
                 self._held = head[len(tag) :]
                 self._later = True
                 return bool(self._held)
-            if tag.startswith(head):
-                return False
+        if any(tag.startswith(head) for tag in (*_TAGS, *_TAGS.values())):
+            return False
         pieces.append(("text", head if self._later else self._held))
         self._held = ""
         self.plain = True
         return False
 
     def _inner(self, pieces: list[Piece]) -> bool:
-        thought, tag, rest = self._held.partition(_CLOSE)
+        thought, tag, rest = self._held.partition(self._close)
         if tag:
-            self._inside = False
+            self._close = ""
             self._held = rest
         else:
-            kept = _overlap(thought, _CLOSE)
+            kept = _overlap(thought, self._close)
             thought, self._held = thought[: len(thought) - kept], thought[len(thought) - kept :]
         if thought:
             pieces.append(("reasoning", thought))

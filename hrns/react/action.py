@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import re
 
-from .inputs import Brackets, as_json, call_in, split_action, unwrapped
+from .inputs import Brackets, answer_in, as_json, call_in, split_action, unwrapped
 from .labels import label_of
 from .steps import Action, FinalAnswer
 
 __all__ = ["ActionReader", "step_in"]
 
+_NO_TOOL = re.compile(
+    r"(none|n/?a|no (action|tool)s?)\b( (is )?(needed|required))?[.\s]*(\(.*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+_NOTHING = ("none", "(none)", "n/a")
+_ANSWER = re.compile(r"final[ _-]?answer|finish", re.IGNORECASE)
 _FENCE = re.compile(r"\s*```\w*\s*")
 _BEHIND = " \t\r\n`)."
 
@@ -47,6 +53,11 @@ class ActionReader:
         self._brackets: Brackets | None = None
         self._fenced = False
         self._json: str | None = None
+
+    @property
+    def names_none(self) -> bool:
+        """Whether the line says that no tool is used."""
+        return _NO_TOOL.fullmatch(self._line) is not None
 
     @property
     def complete(self) -> bool:
@@ -102,7 +113,10 @@ class ActionReader:
     def step(self, thought: str) -> Action | FinalAnswer | None:
         """The action, or the answer where it is given as an action; None if no tool is named."""
         if self._tool:
-            return Action(self._tool, self._input(), thought)
+            given = self._input()
+            if _ANSWER.fullmatch(self._tool) and given:
+                return FinalAnswer(given, thought)
+            return Action(self._tool, "" if given.lower() in _NOTHING else given, thought)
         return step_in(self._json, thought) if self._json and not self.labelled else None
 
     def _input(self) -> str:
@@ -123,10 +137,12 @@ def _before_label(text: str) -> str:
 
 
 def step_in(text: str, thought: str) -> Action | FinalAnswer | None:
-    """The step that JSON text stands for as a whole; None if it names no tool."""
-    found = call_in(json.loads(text))
+    """The step that JSON text stands for as a whole; None if it is neither call nor answer."""
+    value = json.loads(text)
+    found = call_in(value)
     if found is None:
-        return None
-    if re.fullmatch(r"final[ _-]?answer", found[0], re.IGNORECASE):
+        answer = answer_in(value)
+        return FinalAnswer(answer, thought) if answer else None
+    if _ANSWER.fullmatch(found[0]):
         return FinalAnswer(found[1], thought)
     return Action(*found, thought)

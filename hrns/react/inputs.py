@@ -17,6 +17,7 @@ from typing import Any
 
 __all__ = [
     "Brackets",
+    "answer_in",
     "as_json",
     "call_in",
     "looks_like_call",
@@ -30,11 +31,20 @@ _INSIDE = {quote: re.compile(rf"[{quote}\\]") for quote in "\"'"}
 _RAW_LINES = json.JSONDecoder(strict=False)
 
 _MARK = re.compile(r"[(:]|(?:^|\s)\{")
+_LABELLED_INPUT = re.compile(
+    r"([^\"'{(\[]*[^\"'{(\[\s])\s+action[ _-]?input\s*\d*\s*[:\uff1a]\s*(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SQUARE = re.compile(r"([\w.-]+)\[(.*)\]", re.DOTALL)
 _MADE_UP = re.compile(r"\s*(\S+)\s+observation\s*\d*\s*[:\uff1a]", re.IGNORECASE)
 _CALL_KEY = re.compile(
-    r"[\"'](tool(_call)?s?|tool_name|action(_input)?|function(_call)?)[\"']\s*:", re.IGNORECASE
+    r"[\"'](tool(_call)?s?|tool_name|action([ _]input)?|function(_call)?)[\"']\s*:"
+    r"|[\"']name[\"']\s*:\s*[\"'][^\"']*[\"']\s*,\s*[\"'](arguments|parameters)[\"']\s*:"
+    r"|^[^\w\n]{0,8}\d{0,3}[^\w\n]{0,8}action[ _-]?input[^\w\n]{0,8}:"
+    r"|\A\s*(<(function|tool|invoke)\b|<(function|tool)_|\[TOOL_CALLS\])",
+    re.IGNORECASE | re.MULTILINE,
 )
-_QUOTES = " `*_\"'"
+_QUOTES = " `*_\"'[]<>."
 _WRAPPERS = ("tool_call", "function_call", "function", "action", "tool")
 _NAMES = ("action", "tool", "tool_name", "name", "function")
 _INPUTS = ("action_input", "tool_input", "input", "arguments", "args", "parameters")
@@ -130,6 +140,9 @@ def split_action(text: str) -> tuple[str, str]:
     if made_up := _MADE_UP.match(text):
         return made_up[1], ""
     text = text.strip()
+    for form in (_LABELLED_INPUT, _SQUARE):
+        if match := form.fullmatch(text):
+            return match[1], match[2]
     mark = _MARK.search(text)
     if mark is None:
         return text, ""
@@ -155,6 +168,7 @@ def call_in(value: Any) -> tuple[str, str] | None:
     """
     if not isinstance(value, Mapping):
         return None
+    value = {_plain_key(key): item for key, item in value.items()}
     for key in _WRAPPERS:
         inner = value.get(key)
         if isinstance(inner, Mapping) and (found := call_in({**value, **inner, key: None})):
@@ -165,6 +179,20 @@ def call_in(value: Any) -> tuple[str, str] | None:
     if not key or not value[key].strip() or not (given or alone):
         return None
     return value[key].strip(), _input_text(given[0]) if given else ""
+
+
+def answer_in(value: Any) -> str:
+    """The answer that a JSON object gives under its name, or ""."""
+    if not isinstance(value, Mapping):
+        return ""
+    named = {_plain_key(key): item for key, item in value.items()}
+    answer = named.get("final_answer")
+    return _input_text(answer) if answer else ""
+
+
+def _plain_key(key: Any) -> Any:
+    """A key such as `Action Input` as it is written most."""
+    return re.sub("[ -]", "_", key).lower() if isinstance(key, str) else key
 
 
 def _input_text(given: Any) -> str:

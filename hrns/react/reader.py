@@ -31,6 +31,11 @@ _State: TypeAlias = Literal["head", "thought", "block", "action", "found", "answ
 _THINK = re.compile(r"[ \t]*<think>", re.IGNORECASE)
 _THOUGHT = re.compile(r"</think>", re.IGNORECASE)
 _BLOCK = re.compile(r"[ \t]*(?:<tool_call>[ \t]*)?(?=\{)")
+_INPUT = re.compile(
+    r"[ \t]*(tool[ _]?)?(input|parameters|params|arguments|args)[ \t]*:", re.IGNORECASE
+)
+"""What stands for `Action Input:` behind an action, and nowhere else."""
+
 _TAGS = ("<think>", "</think>", "<tool_call>")
 
 NO_STEP = "the reply has neither an action nor a final answer"
@@ -215,9 +220,9 @@ class StepReader:
     def _label(self, line: str) -> Label | None:
         """The label of a line, if it counts here: an answer may hold any but one."""
         label = label_of(line)
-        if label is not None and self._state == "answer" and label.kind != "observation":
-            return None
-        return label
+        if self._state != "answer" or label is None or label.kind == "observation":
+            return label
+        return None if self._answer.text else label  # an answer that is nothing is none
 
     def _may_become_more(self, line: str) -> bool:
         """Whether the beginning of a line may still become a label, a tag or a call."""
@@ -247,8 +252,10 @@ class StepReader:
             case "answer":
                 if label is None:
                     self._grow(f"{line}\n")
-                else:
+                elif label.kind == "observation":
                     self._stop()
+                else:
+                    self._labelled_line(line, label)
 
     def _stop(self) -> None:
         """What was read ends before this line."""
@@ -287,10 +294,15 @@ class StepReader:
                 self._open(label.kind)
                 self._grow(f"{rest}\n")
             case "action":
+                self._action = ActionReader(rest)
+                if self._action.names_none:
+                    self.fault = "the action names no tool"
+                    return
                 self._open_thought()
                 self._state = "action"
-                self._action = ActionReader(rest)
                 self._outside(self._action.outside)
+            case "input" if self._action.names_none:
+                pass  # of no tool
             case "input":
                 self.fault = "an Action Input has no Action before it"
                 self._plain(f"{line}\n")
@@ -350,6 +362,8 @@ class StepReader:
         action = self._action
         if label is not None and label.kind == "input" and not action.labelled:
             self._outside(action.take_label(label.rest(line)))
+        elif not action.labelled and not action.complete and (named := _INPUT.match(line)):
+            self._outside(action.take_label(line[named.end() :]))
         elif label is not None and not action.in_string:
             self._stop()
         else:
