@@ -1165,6 +1165,7 @@ def test_dumb_terminal_has_plain_lines(home: Home) -> None:
             terminal.ready()
             terminal.type("And?\n")
             terminal.see("Once")
+            time.sleep(0.3)  # Python may miss a signal that comes just as it begins to wait
             terminal.type("\x03")
             terminal.ready()
             terminal.type("\x03")
