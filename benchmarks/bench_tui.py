@@ -16,11 +16,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from measuring import heading
+from measuring import heading, measure, table
 
 TURNS = 1000
 ANSWER = (
@@ -34,6 +34,7 @@ PROSE = (
     f"```python\n{CODE * 10}```\n\n"
 )
 PLUGIN = """
+import pathlib
 import hrns
 from hrns import ProviderKind, ToolMessage, UserMessage, tool
 from hrns.providers.base import Finish, ModelInfo, PartStart, PartText
@@ -63,9 +64,11 @@ class Slow:
             yield Finish("done")
             return
         text = {text!r} * {times}
-        for at in range(0, len(text), {size}):
+        for number, at in enumerate(range(0, len(text), {size})):
             if cancel.wait(1 / {rate}):
                 break
+            if number % ({rate} // 20) == 0:
+                pathlib.Path(__file__).with_name("sent").write_text(str(number))
             yield PartText(0, text[at : at + {size}])
         yield Finish("done")
 
@@ -147,21 +150,24 @@ def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
 
 def start(home: Path) -> None:
     """From the command to a prompt that is drawn, and to a key that is echoed."""
-    bare, prompt, echo = [], [], []
-    for _ in range(7):
-        began = time.perf_counter()
-        subprocess.run([sys.executable, "-c", "pass"], check=True)
-        bare.append(time.perf_counter() - began)
+    bare = [measure([sys.executable, "-c", "pass"], os.environ) for _ in range(9)]
+    prompt, cpu, echo = [], [], []
+    for _ in range(9):
         program = Program(home, "--provider", "demo")
         prompt.append(program.until(b">"))
+        cpu.append(program.cpu_seconds())
         program.type(b"~")
         echo.append(program.until(b"~"))
         program.close()
-    low = min(bare)
-    print(f"python -c pass            {low * 1000:6.0f} ms")
-    for name, times in (("drawn prompt", prompt), ("key echoed", echo)):
-        best = min(times)
-        print(f"start to {name:16} {best * 1000:6.0f} ms   {best / low:.1f} times python -c pass")
+    table(
+        ("from the start", "ms", "times python -c pass"),
+        *_against(min(each.wall_s for each in bare), {"drawn prompt": prompt, "echo": echo}),
+        *_against(min(each.cpu_s for each in bare), {"drawn prompt, CPU": cpu}),
+    )
+
+
+def _against(base: float, times: dict[str, list[float]]) -> list[tuple[str, float, float]]:
+    return [(name, 1000 * min(each), min(each) / base) for name, each in times.items()]
 
 
 def markdown(_home: Path) -> None:
@@ -203,10 +209,7 @@ def _stream(home: Path, name: str, environ: dict[str, str]) -> None:
     program.until(b"/help")
     program.drain(1.0)
     program.type(b"go\r")
-    program.drain(1.5)
-    before, began = program.cpu_seconds(), time.perf_counter()
-    program.drain(6.0)
-    cpu = (program.cpu_seconds() - before) / (time.perf_counter() - began)
+    drawn = _cost(program.process, environ, program.drain)
     delays = []
     for _ in range(40):
         pressed = time.perf_counter()
@@ -217,10 +220,27 @@ def _stream(home: Path, name: str, environ: dict[str, str]) -> None:
     delays.sort()
     program.close()
     print(
-        f"{name:28} {100 * cpu:5.1f} % of a core   of which the session: "
-        f"{100 * _without_terminal(home, environ):4.1f}   "
+        f"{name:28} {drawn:5.0f} ms CPU for 1000   "
+        f"of which the session: {_without_terminal(home, environ):4.0f} ms   "
         f"key to echo {statistics.median(delays):.0f} ms, p95 {delays[-3]:.0f} ms"
     )
+
+
+def _cost(
+    process: subprocess.Popen[bytes], environ: dict[str, str], wait: Callable[[float], object]
+) -> float:
+    """Milliseconds of processor time for 1000 deltas, over some seconds of them."""
+    told = Path(environ["PYTHONPATH"]) / "sent"
+    wait(2.0)
+    before, first = cpu_seconds(process), _number(told)
+    wait(6.0)
+    return 1e6 * (cpu_seconds(process) - before) / (_number(told) - first)
+
+
+def _number(path: Path) -> int:
+    while not (text := path.read_text()):  # it is just being written
+        pass
+    return int(text)
 
 
 def _without_terminal(home: Path, environ: dict[str, str]) -> float:
@@ -232,13 +252,10 @@ def _without_terminal(home: Path, environ: dict[str, str]) -> float:
         cwd=home,
         stdout=subprocess.DEVNULL,
     )
-    time.sleep(1.5)
-    before, began = cpu_seconds(process), time.perf_counter()
-    time.sleep(6.0)
-    cpu = (cpu_seconds(process) - before) / (time.perf_counter() - began)
+    cost = _cost(process, environ, time.sleep)
     process.kill()
     process.wait()
-    return cpu
+    return cost
 
 
 def memory(home: Path) -> None:
@@ -246,7 +263,7 @@ def memory(home: Path) -> None:
 
     On a terminal of plain lines nothing is drawn: what it grows by is the session's own.
     """
-    with plugin(home, text=PROSE, size=4, rate=1) as environ:
+    with plugin(home, text=PROSE, size=4, rate=200) as environ:
         for term in ("xterm-256color", "dumb"):
             program = Program(home, "--provider", "slow", **environ, TERM=term)
             program.until(b"/help")
