@@ -87,7 +87,7 @@ def search(query: Query, host: Host, cancel: Cancel, take: Callable[[Line], bool
     """
     faults: list[str] = []
     for arguments in _engines(query, host):
-        run = _Run(host.start(arguments, query.root), query, take)
+        run = _Run(host.start(arguments, query.root), query, host, take)
         in_time = run.within(LIMIT_S, cancel)
         cancel.check()
         if not run.fault:
@@ -158,6 +158,7 @@ class _Run:
 
     command: Command
     query: Query
+    host: Host
     take: Callable[[Line], bool]
     fault: str = ""
 
@@ -185,18 +186,29 @@ class _Run:
 
     def _read(self) -> None:
         messages: list[bytes] = []
+        before: list[bytes] = []
         for raw in _lines(self.command):
             if found := _LINE.fullmatch(raw):
-                if not self._give(*found.groups()):
+                path, *rest = found.groups()
+                if not self._give(self._whole_path(before, path), *rest):
                     self.command.end(0)
                     return
-            elif len(messages) < _FAULT_LINES and raw != _GAP and _BINARY not in raw:
-                messages.append(raw)
+                before = []
+            elif raw != _GAP and _BINARY not in raw:
+                before = [*before, raw][-_FAULT_LINES:]
+                messages.extend([raw] if len(messages) < _FAULT_LINES else [])
         if self.command.wait() == _FAULTY and messages:
             self.fault = b"\n".join(messages).decode("utf-8", "replace").strip()
 
-    def _give(self, path: bytes, number: bytes, sign: bytes, text: bytes) -> bool:
-        name = os.fsdecode(path)
+    def _whole_path(self, before: Sequence[bytes], end: bytes) -> str:
+        """The path that ends a line; one with line ends in it begins in the lines before."""
+        for start in range(len(before)):
+            path = os.fsdecode(b"\n".join([*before[start:], end]).removeprefix(b"./"))
+            if self.host.info(self.query.root / path) is not None:
+                return path
+        return os.fsdecode(end)
+
+    def _give(self, name: str, number: bytes, sign: bytes, text: bytes) -> bool:
         if not self.query.file and not self.query.glob.matches(name):
             return True
         decoded = decode(text.removesuffix(b"\r"))

@@ -59,6 +59,15 @@ def test_classes_by_name_are_known(tools: Toolbox) -> None:
     assert tools("search_files", pattern=r"^[^[:alpha:]]") == "a.txt\n3: ::"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="no name holds a line end there")
+def test_a_name_with_line_ends_is_told_whole(tools: Toolbox) -> None:
+    for name in ("b\n\na.txt", "c\n/a.txt", "d.txt"):
+        tools.file(name, "hit\nhit\n")
+    assert tools("search_files", pattern="hit") == "\n\n".join(
+        f"{name}\n1: hit\n2: hit" for name in ("b\n\na.txt", "c\n/a.txt", "d.txt")
+    )
+
+
 def test_files_are_chosen_by_a_glob(tools: Toolbox) -> None:
     for name in ("x.py", "x.txt", "deep/y.py", "deep/er/z.py"):
         tools.file(name, "hit\n")
