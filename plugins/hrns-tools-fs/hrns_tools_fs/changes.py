@@ -68,6 +68,8 @@ class Change:
     def create(self, text: str, old: str) -> ToolResult:
         """Make the file; `old` is what should have been replaced, had there been one."""
         place = self.place
+        if place.shown.endswith("/"):
+            raise ToolFailure(f"{place.shown} is the name of a directory, not of a file")
         data = _encoded(place, Decoded(whole(text)))
         try:
             self.host.create(place.path, data)

@@ -26,6 +26,12 @@ def test_a_new_file_is_made_with_the_new_string(tools: Toolbox, tmp_path: Path) 
     assert (tmp_path / "a/b/new.txt").read_bytes() == b"x\r\ny"
 
 
+def test_the_name_of_a_directory_is_no_new_file(tools: Toolbox, tmp_path: Path) -> None:
+    answer = tools("write_file", fileName="docs/", oldString="", newString="x")
+    assert answer == "ERROR: docs/ is the name of a directory, not of a file"
+    assert names(tmp_path) == []
+
+
 def test_a_new_file_has_the_usual_rights(tools: Toolbox, tmp_path: Path) -> None:
     (tmp_path / "plain").touch()
     tools("write_file", fileName="new", oldString="", newString="x")
