@@ -117,10 +117,10 @@ def _fits(pattern: RegexPattern, path: str) -> bool:
 
 
 def _is_whole(match: re.Match[str], path: str) -> bool:
-    whole = match.end() == len(path)
     if "ps_d" in match.groupdict():  # how pathspec marks the end of a directory
-        return whole or not match["ps_d"]
-    return not (whole and path.endswith("/"))  # `x/**` is about what is in x
+        return match["ps_d"] is None or match.end("ps_d") == len(path)
+    # `x/**` is about what is in x.
+    return not (match.end() == len(path) and path.endswith("/"))
 
 
 def _is_costly(line: str) -> bool:

@@ -177,7 +177,7 @@ def test_rule_that_would_take_for_ever_is_passed_over(tools: Toolbox, rule: str)
 
 def test_rule_that_takes_a_directory_back_takes_nothing_in_it_back(tools: Toolbox) -> None:
     tools.file(".gitignore", "*.log\n[[:upper:]]*\na{b}\nx/**\n!x/y\n")
-    tools.file("sub/.gitignore", "!keep\n!*.log\n*.log\n!/x.log\r\n")
+    tools.file("sub/.gitignore", "!*.log\n*.log\n!keep\n!/x.log\r\n")
     names = (
         "sub/keep/a.log",
         "sub/keep/b",
