@@ -723,3 +723,182 @@ def test_conversation_with_a_server() -> None:
         assert headers["x-api-key"] == "sk-planted"
         assert headers["anthropic-version"] == "2023-06-01"
         provider.close()
+
+
+# Servers that are further from the protocol
+
+
+def test_mark_of_the_end_of_another_protocol_is_ignored() -> None:
+    data = stream(started(), start(0, "text", text=""), text(0, "Hi"), finished())
+    assert read(data + b"data: [DONE]\n\n") == AssistantMessage([Text("Hi")])
+    assert type(error_of(stream(started()) + b"data: [DONE]\n\n")) is BrokenStream
+
+
+def test_blocks_with_one_number_and_no_ends_are_told_apart() -> None:
+    data = stream(
+        started(),
+        start(0, "text", text="I look."),
+        start(0, "tool_use", id="t1", name="read", input={"path": "a"}),
+        start(0, "tool_use", id="t2", name="read", input={}),
+        arguments(0, '{"path": "b"}'),
+        finished("tool_use"),
+        STOP,
+    )
+    first, second = ToolCall("t1", "read", '{"path":"a"}'), ToolCall("t2", "read", '{"path": "b"}')
+    assert read(data).parts == (Text("I look."), first, second)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [start(0, "tool_use", id="t1", name="f", input='{"a":1}')],
+        [
+            start(0, "tool_use", id="t1", name="f"),
+            delta(0, "input_json_delta", partial_json={"a": 1}),
+        ],
+        [start(0, "tool_use", id="t1", name="f"), arguments(0, "{}"), arguments(0, '{"a":1}')],
+    ],
+)
+def test_arguments_of_odd_forms_are_read(events: list[dict[str, Any]]) -> None:
+    data = stream(started(), *events, finished("tool_use"), STOP)
+    assert read(data).parts == (ToolCall("t1", "f", '{"a":1}'),)
+
+
+def test_empty_object_alone_is_the_arguments() -> None:
+    events = [start(0, "tool_use", id="t1", name="f"), arguments(0, "{}"), stop(0)]
+    data = stream(started(), *events, finished("tool_use"), STOP)
+    assert read(data).parts == (ToolCall("t1", "f", "{}"),)
+
+
+def test_text_of_a_block_that_was_never_announced_is_not_lost() -> None:
+    thought = delta(0, "thinking_delta", thinking="hm")
+    assert read(stream(started(), text(0, "Hi"), finished(), STOP)).parts == (Text("Hi"),)
+    data = stream(started(), thought, text(0, "Hi"), finished(), STOP)
+    assert read(data).parts == (Reasoning("hm"), Text("Hi"))
+
+
+def test_message_that_is_whole_from_the_start_is_read() -> None:
+    message = {"content": [{"type": "text", "text": "Hi"}], "stop_reason": "max_tokens"}
+    data = stream({"type": "message_start", "message": message}, STOP)
+    assert read(data) == AssistantMessage([Text("Hi")], stop="length")
+
+
+@pytest.mark.parametrize("content", ["Hi", [{"type": "text", "text": "Hi"}]])
+def test_content_of_a_body_may_be_text(content: object) -> None:
+    body = {"type": "message", "content": content, "stop_reason": "end_turn"}
+    assert read(json.dumps(body).encode()) == AssistantMessage([Text("Hi")])
+
+
+def test_input_of_a_tool_that_the_server_runs_goes_back() -> None:
+    data = stream(
+        started(),
+        start(0, "server_tool_use", id="s1", name="web_search", input={}),
+        arguments(0, '{"query":'),
+        arguments(0, '"x"}'),
+        stop(0),
+        start(1, "text", text="Hi"),
+        finished(),
+        STOP,
+    )
+    (opaque, _) = read(data).parts
+    assert isinstance(opaque, Opaque)
+    assert json.loads(opaque.native)["input"] == {"query": "x"}
+
+
+def test_call_that_is_said_but_not_there_is_told() -> None:
+    data = stream(started(), start(0, "text", text="I look."), finished("tool_use"), STOP)
+    assert read(data) == AssistantMessage([Text("I look.")])
+    assert [type(d) for d in deltas_of(data)].count(ProviderNotice) == 1
+
+
+@pytest.mark.parametrize(("reason", "stopped"), [("length", "length"), ("sensitive", "filter")])
+def test_stop_reason_in_the_words_of_other_servers(reason: str, stopped: str) -> None:
+    data = stream(started(), start(0, "text", text="a"), finished(reason), STOP)
+    assert read(data).stop == stopped
+
+
+def test_stop_reason_of_a_server_that_gave_up_is_an_error() -> None:
+    data = stream(started(), start(0, "text", text="a"), finished("error"), STOP)
+    assert type(error_of(data)) is ServerFault
+
+
+def failed(*content: Text | Image) -> dict[str, Any]:
+    result = ToolResult(content, status="error", call_id="t1", name="f")
+    call = AssistantMessage([ToolCall("t1", "f", "{}")])
+    (block,) = sent(HI, call, ToolMessage([result]), codec=Anthropic(Quirks(cache_marks=False)))[
+        "messages"
+    ][2]["content"]
+    found: dict[str, Any] = block
+    return found
+
+
+def test_failed_result_has_text_and_nothing_else() -> None:
+    assert failed(Text("no"))["is_error"] is True
+    assert (failed(Text(" "))["content"], failed()["content"]) == ("ERROR", "ERROR")
+    pictured = failed(Text("no"), Image("image/png", b"x"))
+    assert "is_error" not in pictured
+    assert [block["type"] for block in pictured["content"]] == ["text", "image"]
+
+
+def test_thought_is_never_the_last_that_goes_back() -> None:
+    own = Origin("anthropic", HERE, "m")
+    native = '{"type":"thinking","thinking":null,"signature":"SIG"}'
+    cut = AssistantMessage([Text("Hi"), Reasoning("hm", native), Text(" ")], own, "interrupted")
+    assert sent(HI, cut, HI, codec=Anthropic(Quirks(cache_marks=False)))["messages"][1] == {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "Hi"}],
+    }
+
+
+def test_unsigned_thoughts_go_back_where_a_server_insists() -> None:
+    message = "The `content[].thinking` in the thinking mode must be passed back to the API."
+    codec = Anthropic(Quirks())
+    assert codec.adapt(RequestRefused(message, status=400), FULL)
+    asked = AssistantMessage([Reasoning("hm"), ToolCall("t1", "f", "{}")])
+    result = ToolMessage([ToolResult("ok", call_id="t1")])
+    thought, call = sent(HI, asked, result, codec=codec)["messages"][1]["content"]
+    assert thought == {"type": "thinking", "thinking": "hm", "signature": ""}
+    assert call["type"] == "tool_use"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
+        "The maximum tokens you requested exceeds the model limit of 8192. Try fewer.",
+        "`max_tokens` must be less than or equal to `8192`",
+    ],
+)
+def test_limit_of_the_model_is_learnt_in_any_words(message: str) -> None:
+    codec = Anthropic(Quirks())
+    assert codec.adapt(RequestRefused(message, status=400), FULL)
+    assert codec.quirks == Quirks(token_limit=8192)
+
+
+def test_schema_with_a_choice_at_its_head_is_one_object_where_a_server_insists() -> None:
+    message = "input_schema does not support oneOf, allOf, or anyOf at the top level"
+    codec = Anthropic(Quirks())
+    assert codec.adapt(RequestRefused(message, status=400), FULL)
+    options = [{"type": "object", "properties": {name: {"type": "string"}}} for name in "ab"]
+    value = sent(HI, tools=(ToolSpec("f", "", {"anyOf": options}),), codec=codec)
+    assert value["tools"][0]["input_schema"] == {
+        "type": "object",
+        "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
+    }
+
+
+def test_calls_stand_behind_everything_else_of_their_message() -> None:
+    asked = AssistantMessage([ToolCall("t1", "f", "{}"), Text("I look.")])
+    result = ToolMessage([ToolResult("ok", call_id="t1")])
+    blocks = sent(HI, asked, result, codec=Anthropic(Quirks()))["messages"][1]["content"]
+    assert [block["type"] for block in blocks] == ["text", "tool_use"]
+
+
+def test_tokens_that_were_told_are_not_taken_back() -> None:
+    data = stream(
+        started(input_tokens=9, output_tokens=1),
+        start(0, "text", text="Hi"),
+        finished(input_tokens=0, output_tokens=4),
+        STOP,
+    )
+    assert read(data).usage == Usage(9, 4)

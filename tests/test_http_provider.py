@@ -340,6 +340,14 @@ def test_web_page_in_place_of_a_reply_is_told(status: int) -> None:
     assert "/v1" in error.hint
 
 
+def test_stream_that_is_called_a_web_page_is_read() -> None:
+    stream = Answer(sse(*chat_events("Hi"), "[DONE]"), content_type="text/html; charset=utf-8")
+    with talking_to(stream) as (provider, _):
+        assert reply(provider).text == "Hi"
+    broken = Answer(sse(*chat_events("Hi")[:2]), content_type="text/html")
+    assert type(error_of(broken)) is BrokenStream
+
+
 def test_error_body_without_end_is_not_waited_for() -> None:
     assert type(error_of(Answer([b"x" * 70_000, Wait()], 500))) is ServerFault
 

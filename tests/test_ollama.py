@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hrns.cancel import Cancel
-from hrns.errors import BrokenStream, ProviderError, RequestRefused, ServerFault, ToolsRefused
+from hrns.errors import (
+    AuthenticationFailed,
+    BrokenStream,
+    ProviderError,
+    RequestRefused,
+    ServerFault,
+    ToolsRefused,
+)
 from hrns.messages import (
     AssistantMessage,
     Image,
@@ -439,3 +446,49 @@ def test_conversation_with_a_server() -> None:
         paths = [received.path for received in server.requests]
         assert paths == ["/api/chat", "/api/tags", "/api/chat"]
         provider.close()
+
+
+# Servers that are further from the protocol
+
+
+def as_events(*values: Any) -> bytes:
+    return b"".join(b"data: " + json.dumps(value).encode() + b"\n\n" for value in values)
+
+
+def test_lines_framed_as_events_are_read() -> None:
+    assert read(as_events(line("H"), line("i"), last()) + b"data: [DONE]\n\n").text == "Hi"
+
+
+def test_body_over_several_lines_is_read() -> None:
+    body = json.dumps(last(message={"role": "assistant", "content": "Hi"}), indent=2)
+    assert read(body.encode()) == read(body.replace("\n", "\r\n").encode())
+    assert read(body.encode()).text == "Hi"
+    assert "boom" in error_of(json.dumps({"error": "boom"}, indent=2).encode()).message
+
+
+def test_object_that_never_ends_is_refused_at_the_limit() -> None:
+    reader = LineReader(limit_bytes=100)
+    reader.feed(b"{\n")
+    with pytest.raises(BrokenStream):
+        reader.feed(b'  "a": 1,\n' * 20)
+
+
+def test_reply_in_the_field_of_another_request_is_read() -> None:
+    pieces = [{"response": "Hi", "done": False}, {"response": "", "done": True}]
+    assert read(lines(*pieces)).text == "Hi"
+
+
+def test_call_without_a_function_around_it_is_read() -> None:
+    given = {"name": "f", "arguments": {"a": 1}}
+    (found,) = read(lines(line(tool_calls=[given]), last())).calls
+    assert (found.name, found.arguments) == ("f", '{"a":1}')
+
+
+def test_status_beside_an_error_counts() -> None:
+    error = error_of(lines(line("x"), {"StatusCode": 401, "error": "unauthorized"}))
+    assert (type(error), error.status) == (AuthenticationFailed, 401)
+
+
+def test_error_under_a_name_of_its_own_is_told() -> None:
+    error = error_of(lines(line("x"), {"error parsing tool call": "invalid character 'c'"}))
+    assert (type(error), "invalid character 'c'" in error.message) == (ServerFault, True)

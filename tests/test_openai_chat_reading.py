@@ -27,7 +27,7 @@ from hrns.messages import (
     ToolResult,
     Usage,
 )
-from hrns.providers.base import Delta, Finish, PartText
+from hrns.providers.base import Delta, Finish, PartText, ProviderNotice
 from hrns.providers.openai_chat import OpenAIChat
 from hrns.providers.openai_chat_reader import ChatDecoder, usage_of
 from hrns.reply import fold
@@ -765,3 +765,263 @@ def test_message_is_the_same_however_the_stream_is_written_and_cut(
     noisy = (b"\xef\xbb\xbf" if mark else b"") + noisy.replace(b"\n", line_end)
     blocks = [noisy[start : start + size] for start in range(0, len(noisy), size)]
     assert fold(deltas_of(*blocks)) == fold(deltas_of(plain))
+
+
+# Dialects that are further from the protocol
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        sse("data: " + json.dumps(event({"content": "Hi"}, "stop")), "data: [DONE]"),
+        sse(event({"content": "Hi"}, "stop"), '"[DONE]"'),
+        sse(event({"content": "Hi"}, "stop"), "DONE"),
+        b"event: ping\ndata: ping\n\n" + sse(event({"content": "Hi"}, "stop"), "[DONE]"),
+        sse(event({"content": "H"}), "ping", event({"content": "i"}, "stop"), "keep-alive"),
+        sse({"choices": [None]}, event({"content": "Hi"}, "stop"), "[DONE]"),
+        sse({"choices": [{"text": "Hi", "index": 0, "finish_reason": "stop"}]}, "[DONE]"),
+        sse({"choices": [{"index": 1, "delta": {"content": "Hi"}, "finish_reason": "stop"}]}),
+        sse(event({"content": {"type": "text", "text": "Hi"}}, "stop")),
+    ],
+)
+def test_streams_of_odd_forms_are_read(stream: bytes) -> None:
+    assert read(stream) == AssistantMessage([Text("Hi")])
+
+
+def test_events_that_no_empty_line_parts_are_told_apart() -> None:
+    lines = sse(event({"content": "a"}), event({"content": "b"}, "stop"), "[DONE]")
+    assert read(lines.replace(b"\n\n", b"\n")).text == "ab"
+    decoder = ChatDecoder()
+    decoder.feed(b'data: {"choices": [{"delta": {"content": "a"}}]}\ndata: {"choi')
+    shown = decoder.feed(b'ces": [{"delta": {"content": "b"}}]}\n')
+    assert shown[1:] == [PartText(0, "a")]  # as soon as the line behind it is there
+    assert decoder.feed(b"data: [DONE]\n") == [PartText(0, "b")]
+
+
+@pytest.mark.parametrize("between", ["\n", "", "\r\n\r\n"])
+def test_objects_without_any_framing_are_a_stream_too(between: str) -> None:
+    objects = [event({"content": "a"}), event({"content": "b"}, "stop")]
+    assert read(between.join(map(json.dumps, objects)).encode()).text == "ab"
+
+
+def test_tab_inside_a_string_is_a_tab() -> None:
+    stream = sse(event({"content": "a?b"}, "stop")).replace(b"?", b"\t")
+    assert read(stream).text == "a\tb"
+
+
+def whole(content: str, **more: Any) -> dict[str, Any]:
+    return {"index": 0, "message": {"role": "assistant", "content": content}, **more}
+
+
+def test_whole_message_beside_or_behind_the_deltas_is_not_read_twice() -> None:
+    beside = [
+        {"choices": [whole("He", delta={"content": "He"})]},
+        {"choices": [whole("Hello", delta={"content": "llo"})]},
+        {"choices": [whole("Hello", delta={}, finish_reason="stop")]},
+    ]
+    behind = [event({"content": "Hello"}), {"choices": [whole("Hello", finish_reason="stop")]}]
+    assert read(sse(*beside)).text == read(sse(*behind)).text == "Hello"
+
+
+def test_messages_in_place_of_deltas_are_pieces() -> None:
+    pieces = [{"choices": [whole("He")]}, {"choices": [whole("llo", finish_reason="stop")]}]
+    assert read(sse(*pieces)).text == "Hello"
+
+
+@pytest.mark.parametrize("delta", [None, {}, {"role": None, "content": None}])
+def test_message_of_a_body_is_read_beside_an_empty_delta(delta: object) -> None:
+    body = {"choices": [whole("Hi", delta=delta, finish_reason="stop")]}
+    assert read(json.dumps(body).encode()).text == "Hi"
+
+
+def test_choice_that_a_body_has_in_two_is_one() -> None:
+    called = {"role": "assistant", "tool_calls": [entry("f", "{}", "c1")]}
+    for index in (0, 1):
+        body = {
+            "choices": [
+                whole("I look.", finish_reason="tool_calls"),
+                {"index": index, "message": called, "finish_reason": "tool_calls"},
+            ]
+        }
+        assert read(json.dumps(body).encode()) == AssistantMessage(
+            [Text("I look."), ToolCall("c1", "f", "{}")], stop="tool_calls"
+        )
+
+
+@pytest.mark.parametrize("empty", ["{}", {}, "null"])
+def test_empty_object_before_the_arguments_is_none_of_them(empty: object) -> None:
+    assert calls_of(
+        calls(entry("f", empty, "c1", index=0)),
+        calls(entry(None, '{"x"', index=0)),
+        calls(entry(None, ":1}", index=0)),
+        END,
+    ) == [("c1", "f", '{"x":1}')]
+    assert calls_of(
+        calls(entry("f", empty, "c1", index=0)),
+        calls(entry("f", '{"x":1}', "c1", index=0)),
+        END,
+    ) == [("c1", "f", '{"x":1}')]
+
+
+def test_empty_object_alone_is_the_arguments() -> None:
+    assert calls_of(
+        calls(entry("f", "{}", "c1", index=0)), calls(entry("f", "{}", "c2", index=0)), END
+    ) == [("c1", "f", "{}"), ("c2", "f", "{}")]
+
+
+def test_whole_arguments_behind_their_pieces_are_not_read_twice() -> None:
+    pieces = [calls(entry("f", '{"x"', "c1", index=0)), calls(entry(None, ":1}", index=0))]
+    for call_id in (None, "c1"):
+        again = calls(entry(None, '{"x":1}', call_id, index=0))
+        assert calls_of(*pieces, again, END) == [("c1", "f", '{"x":1}')]
+
+
+def test_pieces_of_calls_that_share_an_index_are_told_apart_by_their_ids() -> None:
+    assert calls_of(
+        calls(entry("f", '{"x"', "c1", index=0)),
+        calls(entry("g", '{"y"', "c2", index=0)),
+        calls(entry(None, ":1}", "c1", index=0)),
+        calls(entry(None, ":2}", "c2", index=0)),
+        END,
+    ) == [("c1", "f", '{"x":1}'), ("c2", "g", '{"y":2}')]
+
+
+def test_index_may_be_text() -> None:
+    assert calls_of(
+        calls(entry("f", "", "c1", index="0")), calls(entry(None, '{"x":1}', index=0)), END
+    ) == [("c1", "f", '{"x":1}')]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [{"id": "c1", "name": "f", "arguments": {"x": 1}}],
+        {"id": "c1", "function": {"name": "f", "arguments": '{"x":1}'}},
+        [None, {"id": "c1", "function": {"name": "f", "arguments": '{"x":1}'}}],
+    ],
+)
+def test_list_of_calls_may_have_another_form(given: object) -> None:
+    assert calls_of(event({"tool_calls": given}), END) == [("c1", "f", '{"x":1}')]
+
+
+def test_call_that_is_said_but_not_there_is_told() -> None:
+    stream = sse(event({"content": "I look."}), event({"tool_calls": []}, "tool_calls"), "[DONE]")
+    assert read(stream) == AssistantMessage([Text("I look.")])
+    (notice,) = (d.text for d in deltas_of(stream) if isinstance(d, ProviderNotice))
+    assert "there is no call" in notice
+
+
+def test_thinking_blocks_are_joined_for_the_way_back() -> None:
+    def block(thought: str, signature: str | None = None) -> dict[str, Any]:
+        fields = {"type": "thinking", "thinking": thought, "signature": signature}
+        return event({"thinking_blocks": [fields], "reasoning_content": thought})
+
+    events = [block("need "), block("grep"), block("", "SIG"), block("and"), block("", "TWO")]
+    message = read(sse(*events, calls(entry("f", "{}", "c1", index=0)), END))
+    assert message.parts[0] == Reasoning(
+        "need grepand",
+        '{"reasoning_content":null,"thinking_blocks":['
+        '{"type":"thinking","thinking":"need grep","signature":"SIG"},'
+        '{"type":"thinking","thinking":"and","signature":"TWO"}]}',
+    )
+
+
+def test_encrypted_details_of_two_calls_are_not_joined() -> None:
+    details = [
+        {"type": "reasoning.encrypted", "data": "AA", "id": "c1", "index": 0},
+        {"type": "reasoning.encrypted", "data": "BB", "id": "c2", "index": 0},
+    ]
+    events = [event({"reasoning_details": details}), calls(entry("f", "{}", "c1", index=0)), END]
+    (thought,) = (part for part in read(sse(*events)).parts if isinstance(part, Reasoning))
+    assert json.loads(thought.native or "") == {"reasoning_details": details}
+
+
+def test_word_that_a_piece_is_a_thought_does_not_go_back() -> None:
+    extra = {"google": {"thought": True}}
+    signed = {"google": {"thought": False, "thought_signature": "U0lH"}}
+    message = read(
+        sse(
+            event({"content": "<thought>plan", "extra_content": extra}),
+            event({"content": "</thought>Hi", "extra_content": signed}, "stop"),
+        )
+    )
+    native = '{"extra_content":{"google":{"thought_signature":"U0lH"}}}'
+    assert message.parts == (Reasoning("plan"), Text("Hi"), Opaque(native))
+
+
+@pytest.mark.parametrize(
+    ("finish", "stop"),
+    [
+        ("end_turn", "done"),
+        ("eos_token", "done"),
+        ("model_context_window_exceeded", "length"),
+        ("max_length", "length"),
+        ("incomplete", "length"),
+        ("BLOCKLIST", "filter"),
+        ("SPII", "filter"),
+        ("content_filtered", "filter"),
+        ("guardrail_intervened", "filter"),
+        ("ERROR_TOXIC", "filter"),
+    ],
+)
+def test_finish_reason_in_the_words_of_other_servers(finish: str, stop: str) -> None:
+    assert read(sse(event({"content": "a"}), event(finish=finish))).stop == stop
+
+
+@pytest.mark.parametrize(
+    "finish", ["server_error", "timeout", "cancelled", "MALFORMED_RESPONSE", "unexpected_tool_call"]
+)
+def test_finish_reason_of_a_server_that_gave_up_is_an_error(finish: str) -> None:
+    error = fault_of(sse(event({"content": "a"}), event(finish=finish), "[DONE]"))
+    assert (type(error), error.message.rpartition(": ")[2]) == (ServerFault, finish)
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind"),
+    [
+        (sse({"choices": [{"delta": {}, "finish_reason": "error", "error": "E1"}]}), ServerFault),
+        (sse({"choices": [{"delta": {"content": ""}, "error": {"message": "E1"}}]}), ServerFault),
+        (sse({"type": "error", "message": "E1"}), ServerFault),
+        (sse({"message": "E1", "code": 429}), RateLimited),
+        (sse({"detail": "E1"}), ServerFault),
+        (b'error: {"message": "E1", "code": 503}\n\n', ServerFault),
+        (b'{"error": {"message": "E1", "code": 429}}\n', RateLimited),
+        (sse({"error": {"message": '{"error": {"code": 400, "message": "E1"}}'}}), RequestRefused),
+        (sse("E1 is not JSON"), BrokenStream),
+    ],
+)
+def test_error_of_any_form_inside_a_stream_is_told(
+    failure: bytes, kind: type[ProviderError]
+) -> None:
+    error = fault_of(sse(event({"content": "par"})) + failure)
+    assert type(error) is kind
+    assert "E1" in error.message
+
+
+def test_error_beside_an_answer_that_ended_well_takes_nothing_away() -> None:
+    odd = event({"content": "Hi"}, "stop")
+    odd["choices"][0]["error"] = {"message": "late"}
+    assert read(sse(odd)).text == "Hi"
+
+
+def test_error_in_place_of_a_reply_is_told_also_before_the_mark_of_the_end() -> None:
+    error = fault_of(sse({"detail": "no such model"}, "[DONE]"))
+    assert "no such model" in error.message
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"choices": None, "base_resp": {"status_code": 1004, "status_msg": "who"}}, "who"),
+        ({"error_code": 17, "error_msg": "daily limit"}, "daily limit"),
+        ({"choices": [{"message": {"content": ""}, "error": {"message": "up"}}]}, "up"),
+        ({"odd": "thing"}, '{"odd":"thing"}'),
+    ],
+)
+def test_what_a_body_says_that_is_no_reply_is_told(body: dict[str, Any], said: str) -> None:
+    assert fault_of(json.dumps(body).encode()).message.endswith(f": {said}")
+
+
+def test_stream_of_another_protocol_is_named_as_it_began() -> None:
+    error = fault_of(b'data: {"type": "message_start"}\n\n')
+    assert error.message.endswith("""it says 'data: {"type": "message_start"}'""")

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from hrns.errors import BrokenStream, ContextOverflow, RateLimited, RequestRefused, ToolsRefused
+from hrns.errors import (
+    BrokenStream,
+    ContextOverflow,
+    RateLimited,
+    RequestRefused,
+    ServerFault,
+    ToolsRefused,
+)
 from hrns.messages import (
     AssistantMessage,
     Image,
@@ -524,3 +531,122 @@ def test_no_models_are_an_empty_list() -> None:
 def test_what_is_no_list_of_models_is_refused(body: bytes) -> None:
     with pytest.raises(BrokenStream):
         OpenAIChat().read_models(body)
+
+
+# Servers that take less than others
+
+
+def plain(schema: dict[str, Any]) -> dict[str, Any]:
+    spec = ToolSpec("f", "", schema)
+    value = sent(HI, tools=(spec,), codec=OpenAIChat(Quirks(plain_schemas=True)))
+    found: dict[str, Any] = value["tools"][0]["function"]["parameters"]
+    return found
+
+
+@pytest.mark.parametrize("schema", [{}, {"type": "object"}, {"properties": None}])
+def test_schema_of_nothing_is_an_object_without_properties(schema: dict[str, Any]) -> None:
+    assert plain(schema) == {"type": "object", "properties": {}}
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ({}, {"type": "string"}),
+        (True, {"type": "string"}),
+        ({"type": "array"}, {"type": "array", "items": {"type": "string"}}),
+        ({"enum": ["", "a", None]}, {"type": "string", "enum": ["a"]}),
+        (
+            {"enum": [1, 2], "description": "Which."},
+            {"type": "integer", "description": "Which. One of: 1, 2."},
+        ),
+        ({"const": True}, {"type": "boolean", "description": "One of: true."}),
+        ({"additionalProperties": {"type": "string"}}, {"type": "object"}),
+        (
+            {"description": "d", "anyOf": [{"type": "string"}, {"type": "integer"}]},
+            {
+                "anyOf": [
+                    {"description": "d", "type": "string"},
+                    {"description": "d", "type": "integer"},
+                ]
+            },
+        ),
+        ({"$ref": "#/$defs/A"}, {"type": "integer"}),
+        ({"$ref": "#/$defs/missing"}, {"type": "string"}),
+        (
+            {"allOf": [{"properties": {"a": {}}, "required": ["a"]}, {"properties": {"b": {}}}]},
+            {
+                "type": "object",
+                "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
+                "required": ["a"],
+            },
+        ),
+    ],
+)
+def test_property_is_of_a_form_that_every_server_takes(given: object, taken: object) -> None:
+    definitions = {"A": {"$ref": "#/$defs/B"}, "B": {"type": "integer"}}
+    schema = {"type": "object", "properties": {"x": given}, "$defs": definitions}
+    assert plain(schema)["properties"] == {"x": taken}
+
+
+def test_property_that_is_not_there_is_not_required() -> None:
+    schema = {"type": "object", "properties": {"a": {}}, "required": ["a", "b"]}
+    assert plain(schema)["required"] == ["a"]
+    assert "required" not in plain({"type": "object", "required": ["b"]})
+
+
+@pytest.mark.parametrize(
+    ("message", "quirks"),
+    [
+        ("Model does not support parameter reasoningEffort.", without("reasoning_effort")),
+        ("body.seed: Extra inputs are not permitted", without("seed")),
+        ("'messages[0].role' does not support 'system' with this model", Quirks(system_role=False)),
+        ("Function call is missing a thought_signature in its part", Quirks(signed_calls=True)),
+        ("The text field in the block at messages.1.content.0 is blank", Quirks(blank_text=False)),
+        ("messages: text content blocks must be non-empty", Quirks(blank_text=False)),
+        ("max_tokens is too large. The model supports at most 8 tokens", Quirks(token_limit=8)),
+        ("function_declarations[0].parameters.x.items: missing field.", Quirks(plain_schemas=True)),
+        ("parameters.properties[x].enum: only allowed for STRING", Quirks(plain_schemas=True)),
+        ("parameters.required[0]: property is not defined", Quirks(plain_schemas=True)),
+        ("schema must be a JSON Schema of type object", Quirks(plain_schemas=True)),
+        ("object schema missing properties", Quirks(plain_schemas=True)),
+    ],
+)
+def test_refusal_in_the_words_of_other_servers_is_understood(message: str, quirks: Quirks) -> None:
+    codec = OpenAIChat(Quirks())
+    assert codec.adapt(RequestRefused(message, status=400), FULL)
+    assert codec.quirks == quirks
+    assert codec.adapt(RequestRefused(message, status=400), FULL) is None
+
+
+ASKED = AssistantMessage([Text(" "), ToolCall("c1", "f", "{}")])
+EMPTY = ToolMessage([ToolResult("", call_id="c1", name="f")])
+
+
+def test_empty_text_is_left_out_where_a_server_insists() -> None:
+    _, asked, result = messages_of(HI, ASKED, EMPTY, codec=OpenAIChat(Quirks(blank_text=False)))
+    assert (asked["content"], result["content"]) == (None, "(nothing)")
+    _, asked, result = messages_of(HI, ASKED, EMPTY)
+    assert (asked["content"], result["content"]) == (" ", "")
+
+
+def test_calls_of_other_models_get_a_word_in_place_of_their_signature() -> None:
+    codec = OpenAIChat(Quirks(signed_calls=True))
+    signed = '{"extra_content":{"google":{"thought_signature":"U0lH"}}}'
+    own = AssistantMessage([ToolCall("c1", "f", "{}", signed)], OWN)
+    found = [messages_of(HI, asked, codec=codec)[1]["tool_calls"][0] for asked in (own, ASKED)]
+    assert [call["extra_content"]["google"]["thought_signature"] for call in found] == [
+        "U0lH",
+        "skip_thought_signature_validator",
+    ]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Failed to parse tool call arguments as JSON: parse error: unexpected end of input",
+        """error parsing tool call: raw='{"parameters": {"a"', err=invalid character""",
+    ],
+)
+def test_garbled_call_of_a_model_teaches_nothing_about_requests(message: str) -> None:
+    codec = OpenAIChat(Quirks())
+    assert codec.adapt(ServerFault(message, status=500), FULL) is None

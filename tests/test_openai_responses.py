@@ -26,6 +26,7 @@ from hrns.messages import (
     Origin,
     Part,
     Reasoning,
+    Stop,
     SystemMessage,
     Text,
     ToolCall,
@@ -684,3 +685,127 @@ def test_conversation_with_a_server() -> None:
             "/v1/models",
         ]
         provider.close()
+
+
+# Servers that are further from the protocol
+
+
+@pytest.mark.parametrize(
+    ("kind", "stop"),
+    [("completed", "done"), ("done", "done"), ("incomplete", "length")],
+)
+def test_event_says_how_it_ended_where_the_response_does_not(kind: str, stop: Stop) -> None:
+    data = stream(added(0, message_item()), text("par"), event(kind, response={"id": "resp_1"}))
+    assert read(data) == AssistantMessage([Text("par")], stop=stop)
+
+
+@pytest.mark.parametrize("kind", ["failed", "cancelled"])
+def test_event_that_says_it_failed_is_an_error(kind: str) -> None:
+    data = stream(added(0, message_item()), text("par"), event(kind, response={"id": "resp_1"}))
+    assert type(error_of(data)) is ServerFault
+
+
+def test_call_that_comes_with_the_whole_response_only_is_not_lost() -> None:
+    for known in ("m1", "m2"):
+        output = [message_item("Hi", id=known), call_item("{}")]
+        data = stream(added(0, message_item()), text("Hi"), completed(*output))
+        assert read(data).parts == (Text("Hi"), ToolCall("c1", "read", "{}"))
+
+
+def test_text_that_comes_behind_reasoning_with_the_whole_response_only_is_not_lost() -> None:
+    thought = reasoning_item(encrypted_content="eHg=")
+    data = stream(added(0, thought), done(0, thought), completed(thought, message_item("Hi")))
+    assert read(data).text == "Hi"
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        event("output_text.done", item_id="m1", text="Hi"),
+        event("refusal.done", item_id="m1", refusal="Hi"),
+    ],
+)
+def test_text_that_comes_only_at_its_end_is_taken(whole: dict[str, Any]) -> None:
+    data = stream(added(0, message_item()), whole, completed())
+    assert read(data).text == "Hi"
+
+
+def test_arguments_before_their_call_is_announced_are_kept() -> None:
+    data = stream(arguments("{}", item_id="fc1"), done(0, call_item("{}")), completed())
+    assert read(data).parts == (ToolCall("c1", "read", "{}"),)
+
+
+def test_arguments_count_as_they_are_said_at_their_end() -> None:
+    end = event("function_call_arguments.done", item_id="fc1", arguments='{"b":1}')
+    for last in ([end], [end, done(0, call_item())], [done(0, call_item('{"b":1}'))]):
+        data = stream(added(0, call_item()), arguments('{"a'), *last, completed())
+        assert read(data).parts == (ToolCall("c1", "read", '{"b":1}'),)
+
+
+def test_arguments_may_be_an_object() -> None:
+    item = {**call_item(), "arguments": {"a": 1}}
+    assert read(stream(done(0, item), completed())).parts == (ToolCall("c1", "read", '{"a":1}'),)
+
+
+@pytest.mark.parametrize(
+    "thought",
+    [
+        event("reasoning.delta", item_id="rs1", delta="hm"),
+        event("reasoning_summary.delta", item_id="rs1", delta={"text": "hm"}),
+    ],
+)
+def test_thought_in_the_events_of_other_servers_is_shown(thought: dict[str, Any]) -> None:
+    data = stream(added(0, reasoning_item()), thought, added(1, message_item()), text("Hi"))
+    assert read(data + stream(completed())).parts == (Reasoning("hm"), Text("Hi"))
+
+
+def test_item_whose_id_changes_without_a_place_is_one_item() -> None:
+    data = stream(
+        event("output_item.added", item=message_item(id="a")),
+        text("Hi", item_id="b"),
+        event("output_item.done", item=message_item("Hi", id="c")),
+        completed(message_item("Hi", id="d")),
+    )
+    assert read(data).parts == (Text("Hi"),)
+
+
+def test_body_of_odd_form_is_read() -> None:
+    items = [{"role": "assistant", "content": "Hi"}]
+    body = {"object": "response", "status": "completed", "output": items}
+    assert read(json.dumps(body).encode()) == AssistantMessage([Text("Hi")])
+
+
+@pytest.mark.parametrize("status", ["queued", "in_progress"])
+def test_body_without_its_reply_is_no_empty_reply(status: str) -> None:
+    error = error_of(json.dumps({"object": "response", "status": status, "output": []}).encode())
+    assert error.message.endswith(status)
+
+
+def test_thought_that_nothing_follows_does_not_go_back() -> None:
+    native = '{"type":"reasoning","id":"rs1","summary":[],"encrypted_content":"eHg="}'
+    own = Origin("openai-responses", HERE, "m")
+    cut = AssistantMessage([Text("Hi"), Reasoning("hm", native)], own, "interrupted")
+    (_, said, _) = sent(HI, cut, HI)["input"]
+    assert said["content"] == [{"type": "output_text", "text": "Hi"}]
+
+
+def test_id_that_no_server_takes_does_not_go_back() -> None:
+    item = {"type": "reasoning", "id": "r" * 65, "summary": [], "encrypted_content": "eHg="}
+    own = Origin("openai-responses", HERE, "m")
+    asked = AssistantMessage([Reasoning("hm", json.dumps(item)), Text("Hi")], own)
+    (_, thought, *_) = sent(HI, asked, HI)["input"]
+    assert thought == {name: value for name, value in item.items() if name != "id"}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Invalid 'input[2].id': string too long. Expected a string with maximum length 64",
+        f"The encrypted content for item {'r' * 400} could not be verified.",
+        "Item 'rs_1' of type 'reasoning' was provided without its required following item.",
+    ],
+)
+def test_reasoning_that_is_refused_in_other_words_no_longer_goes_back(message: str) -> None:
+    codec = OpenAIResponses(Quirks())
+    assert codec.adapt(RequestRefused(message, status=400), ModelRequest("m", (HI,)))
+    assert codec.quirks == Quirks(native=False)

@@ -23,7 +23,15 @@ from hrns.react import (
     parse_react_step,
     system_prompt,
 )
-from hrns.react.inputs import Brackets, as_json, call_in, resolve
+from hrns.react.inputs import (
+    Brackets,
+    as_json,
+    call_in,
+    looks_like_call,
+    resolve,
+    split_action,
+)
+from hrns.react.labels import label_of
 from hrns.react.prompt import action_text, answer_text
 from hrns.react.reader import Event, StepReader
 
@@ -514,3 +522,90 @@ def test_input_that_is_nested_too_deeply_is_left_as_it_is(head: str) -> None:
         text = f"{head * depth}1{tail * depth}"
         read = as_json(text)
         assert read is None or json.dumps(read).count(tail) == depth
+
+
+# Forms that are further from the prompt
+
+
+@pytest.mark.parametrize(
+    ("text", "step"),
+    [
+        ("Action: search[weather in Rome]", Action("search", "weather in Rome")),
+        ("Action: Finish[42]", FinalAnswer("42")),
+        ("Action: Final Answer\nAction Input: 42", FinalAnswer("42")),
+        ('Action: grep Action Input: {"p": 1}', Action("grep", '{"p": 1}')),
+        ('Action: grep {"p": "a Action Input: b"}', Action("grep", '{"p": "a Action Input: b"}')),
+        ('Action: grep\nInput: {"p": 1}', Action("grep", '{"p": 1}')),
+        ('Action: grep\nArguments: {"p": 1}', Action("grep", '{"p": 1}')),
+        ("Action: list\nAction Input: None", Action("list", "")),
+        ("Action: list\nAction Input: (none)", Action("list", "")),
+        ("Action: None\nAction Input: None\nFinal Answer: 5", FinalAnswer("5")),
+        ("### Final Answer\n42", FinalAnswer("42")),
+        ("**Final Answer**\n42", FinalAnswer("42")),
+        ("### Action\ngrep\n### Action Input\n{}", Action("grep", "{}")),
+        ('{"thought": "t", "final_answer": "42"}', FinalAnswer("42")),
+        ('{"Action": "grep", "Action Input": {"p": 1}}', Action("grep", '{"p": 1}')),
+        ("Final Answer:\nAction: grep\nAction Input: {}", Action("grep", "{}")),
+        (
+            "\u601d\u8003\uff1at\n\u884c\u52a8\uff1agrep\n\u884c\u52a8\u8f93\u5165\uff1a{}",
+            Action("grep", "{}"),
+        ),
+        ("\u6700\u7ec8\u7b54\u6848\uff1a42", FinalAnswer("42")),
+    ],
+)
+def test_form_that_the_prompt_does_not_name_is_read(text: str, step: ReActStep) -> None:
+    assert parse_react_step(text) == step
+    assert read(list(text)) == read([text])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Action: None (the answer is known)",
+        "Thought: I know it.\nAction: N/A\nAction Input: N/A",
+    ],
+)
+def test_action_that_is_none_is_no_step(text: str) -> None:
+    with pytest.raises(ParseError, match="names no tool"):
+        parse_react_step(text)
+
+
+def test_answer_may_have_headings() -> None:
+    text = "Final Answer: two parts\n## Thoughts\nnone\n**Action**\nnone"
+    step = parse_react_step(text)
+    assert step == FinalAnswer(text.removeprefix("Final Answer: "))
+
+
+@pytest.mark.parametrize("name", ["[grep]", "<grep>", "grep.", "`grep`"])
+def test_name_in_any_brackets_is_found(name: str) -> None:
+    assert resolve(name, {"grep"}) == "grep"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"name": "grep", "arguments": {}}]',
+        "<function=grep>{}</function>",
+        "[TOOL_CALLS] grep",
+        "- Action: grep\n- Action Input: {}",
+        "2. Action: grep\n3. Action Input: {}",
+    ],
+)
+def test_text_that_is_meant_as_a_call_is_known(text: str) -> None:
+    assert looks_like_call(text)
+
+
+@pytest.mark.parametrize("text", ["1. Act.\n2. Rest.", "A <function> is f.", "The action is done."])
+def test_text_about_calls_is_none(text: str) -> None:
+    assert not looks_like_call(text)
+
+
+@pytest.mark.parametrize("filling", [" ", "\t", "#", "*", "-", "a ", "1", "<", "\n"])
+def test_line_of_one_character_is_read_in_linear_time(filling: str) -> None:
+    line = filling * 20_000
+    started = time.process_time()
+    label_of(line)
+    label_of(f"action{line}")
+    looks_like_call(line)
+    split_action(f"a{line}b")
+    assert time.process_time() - started < 1

@@ -98,6 +98,7 @@ class Anthropic(WireCodec):
             case AssistantMessage():
                 own = self.quirks.native and is_own(message.origin, self.api, endpoint)
                 blocks = list(_assistant_blocks(message, own=own))
+                blocks.sort(key=lambda block: block["type"] == "tool_use")  # results follow at once
                 if self.quirks.reasoning_back:
                     blocks = _with_thought(blocks, message)
                 return _message("assistant", _without_last_thoughts(blocks))

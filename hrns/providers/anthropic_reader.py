@@ -219,9 +219,9 @@ class AnthropicDecoder(EventDecoder):
             deltas.append(PartNative(block.index, compact(start)))
 
     def _count(self, usage: dict[str, Any] | None) -> None:
-        """Take what is said of tokens; each number counts as it was last said."""
+        """Take what is said of tokens; each number counts as it was last said, 0 says nothing."""
         for name, value in (usage or {}).items():
-            if isinstance(value, int):
+            if isinstance(value, int) and (value or name not in self._usage):
                 self._usage[name] = value
         details = (usage or {}).get("output_tokens_details") or {}
         self._reasoning = details.get("thinking_tokens") or self._reasoning

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from json import JSONDecoder
 from typing import Any, Protocol
 
@@ -20,12 +20,16 @@ __all__ = [
     "is_end_mark",
     "no_call",
     "no_reply",
+    "stray_fault",
 ]
 
 _MISFITS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What JSON of another shape than expected raises where it is taken apart."""
 
 _BOM = b"\xef\xbb\xbf"
+
+_SHOWN = 200
+"""How much of what cannot be read is quoted, in bytes or characters."""
 
 _KEEP_ALIVES = ("ping", "heartbeat", "keepalive", "keep-alive", "keep_alive")
 """What events without JSON are called, or say, that only keep a connection open."""
@@ -142,7 +146,7 @@ class EventDecoder:
 
     def _cut_off(self) -> ProviderError:
         if self.stray is not None:
-            return fault(read_report(self.stray), body=compact(self.stray))
+            return stray_fault(self.stray)
         said = _excerpt(self._head)
         if said and not self._has_events:
             return BrokenStream(f"the server answered with something that is no reply: {said!r}")
@@ -229,7 +233,8 @@ class EventDecoder:
 
 def no_reply(value: Any) -> BrokenStream:
     """The error for a whole JSON body that is neither a reply nor an error."""
-    return BrokenStream(f"the server answered with JSON that is no reply: {compact(value):.200}")
+    shown = compact(value)[:_SHOWN]
+    return BrokenStream(f"the server answered with JSON that is no reply: {shown}")
 
 
 def no_call() -> ProviderNotice:
@@ -237,6 +242,13 @@ def no_call() -> ProviderNotice:
     return ProviderNotice(
         "the server says that a tool is called, but there is no call in its reply"
     )
+
+
+def stray_fault(value: Mapping[str, Any]) -> ProviderError:
+    """The error that an event stands for which is no part of a reply."""
+    report = read_report(value)
+    text = compact(value)
+    return fault(report if report.message else report._replace(message=text[:_SHOWN]), body=text)
 
 
 def is_end_mark(data: bytes) -> bool:
@@ -257,7 +269,7 @@ def _is_keep_alive(name: str, data: bytes) -> bool:
 
 def _excerpt(data: bytes) -> str:
     """The beginning of data as one line of text, to be quoted."""
-    return " ".join(data[:200].decode("utf-8", "replace").split())
+    return " ".join(data[:_SHOWN].decode("utf-8", "replace").split())
 
 
 def _objects(data: bytes) -> list[Event]:

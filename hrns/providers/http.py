@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .._version import __version__
 from ..cancel import Cancel
-from ..errors import ConfigError, ProviderError, RequestRefused, UsageError
+from ..errors import BrokenStream, ConfigError, ProviderError, RequestRefused, UsageError
 from ..transport import Response, Transport
 from .base import (
     Codec,
@@ -95,13 +95,14 @@ class HttpProvider:
         notices: list[Delta] = []
         response = self._answer(request, cancel, notices)
         decoder = self.codec.decoder(request.messages)
-        finished = False
+        begun = finished = False
         try:
             yield from notices
             for block in response.blocks():
                 if finished:
                     continue  # read to the end, so that the connection can be kept
                 deltas = decoder.feed(block)
+                begun = begun or bool(deltas)
                 yield from deltas
                 if decoder.finishing:
                     finished = bool(deltas) and isinstance(deltas[-1], Finish)
@@ -110,6 +111,8 @@ class HttpProvider:
                 yield from decoder.end()
         except ProviderError as error:
             yield from decoder.left  # shown however the server cuts its stream into packets
+            if _is_page(response) and not begun and isinstance(error, BrokenStream):
+                raise self._page(response) from error
             raise self._without_key(error) from error.__cause__
         finally:
             response.close()
@@ -139,7 +142,7 @@ class HttpProvider:
         """A response whose body is a reply. What was changed to get it is told in `notices`."""
         for change in range(_CHANGES + 1):
             response = self._open(self.codec.encode(request, endpoint=self.endpoint), cancel)
-            if _is_reply(response):
+            if _is_answer(response):  # also if it is called a page: some call their streams so
                 break
             try:
                 refusal = self._refusal(response)
@@ -170,17 +173,20 @@ class HttpProvider:
                 status=response.status,
             )
         if _is_page(response) and (response.status < 300 or response.status in (404, 405)):
-            return RequestRefused(
-                f"{self.endpoint} answers with a web page",
-                hint="Is the base URL right? Most end in /v1.",
-                status=response.status,
-            )
+            return self._page(response)
         response.end_within(_ERROR_WAIT_S)
         body = response.read(_ERROR_LIMIT_BYTES)
         error = self.codec.error(response.status, response.headers, body)
         error.message = f"{response.place}: {error.message}"
         error.hint = error.hint or self._hint(response.status)
         return error
+
+    def _page(self, response: Response) -> RequestRefused:
+        return RequestRefused(
+            f"{self.endpoint} answers with a web page",
+            hint="Is the base URL right? Most end in /v1.",
+            status=response.status,
+        )
 
     def _hint(self, status: int) -> str:
         if status == 401 and not any(name.lower() in _OF_KEYS for name, _ in self._headers):
@@ -209,7 +215,11 @@ _HINTS = {
 
 
 def _is_reply(response: Response) -> bool:
-    return 200 <= response.status < 300 and response.status != 204 and not _is_page(response)
+    return _is_answer(response) and not _is_page(response)
+
+
+def _is_answer(response: Response) -> bool:
+    return 200 <= response.status < 300 and response.status != 204
 
 
 def _is_page(response: Response) -> bool:

@@ -21,6 +21,7 @@ __all__ = ["LineReader", "OllamaDecoder"]
 _CALL_FIELDS = frozenset({"id", "type", "function"})
 _FUNCTION_FIELDS = frozenset({"name", "arguments", "index"})
 _COUNTS = {"prompt_eval_count": "prompt_tokens", "eval_count": "completion_tokens"}
+_REPLY_FIELDS = frozenset({"message", "response", "done"})
 _KNOWN = frozenset({"role", "content", "thinking", "tool_calls", "images"})
 
 
@@ -159,6 +160,8 @@ class OllamaDecoder(EventDecoder):
             return False
         if value.get("error"):
             raise fault(read_report(value), body=compact(value))
+        if not _REPLY_FIELDS.intersection(value):
+            self.stray = value  # an error under a name of its own
         message = value.get("message") or {"content": value.get("response")}
         if thought := message.get("thinking"):
             self._has_thinking = True

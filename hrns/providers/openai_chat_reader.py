@@ -17,7 +17,15 @@ from typing import Any, Literal
 from ..messages import Stop, Usage
 from .base import Delta, Finish, PartNative, PartStart, PartText
 from .call_stitching import CallStitcher
-from .decoding import CallIds, EventDecoder, HalfCharacters, is_end_mark, no_call, no_reply
+from .decoding import (
+    CallIds,
+    EventDecoder,
+    HalfCharacters,
+    is_end_mark,
+    no_call,
+    no_reply,
+    stray_fault,
+)
 from .faults import fault, read_report
 from .jsontext import compact, loads
 from .sse import Event
@@ -134,7 +142,7 @@ class ChatDecoder(EventDecoder):
         for kind, text in self._tags.end():
             self._put(kind, text, deltas)
         if self.stray is not None and not (self._parts or self._finish):
-            raise fault(read_report(self.stray), body=compact(self.stray))
+            raise stray_fault(self.stray)
         if self._halves is not None:
             deltas += self._halves.end()
         self._keep_reasoning(deltas)

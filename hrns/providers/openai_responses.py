@@ -56,7 +56,7 @@ class OpenAIResponses(WireCodec):
     lessons = Lessons(
         first=(
             Lesson(
-                "item with id.{0,80}not found|encrypted content.{0,80}verif"
+                r"item with id.{0,80}not found|encrypted content.{0,600}verif|input\[\d+\]\.id\b"
                 "|without its required (following|'?reasoning'?) item",
                 lambda quirks, _: evolve(quirks, native=False),
                 "the server does not know its own reasoning any more: it does not go back",
@@ -206,13 +206,19 @@ def _item(part: Part, *, own: bool) -> dict[str, Any] | None:
         case ToolCall():
             return _call_item(part, own=own)
         case Reasoning(_, str(text)) if own:
-            native = json.loads(text)
+            native = _without_long_id(json.loads(text))
             return native if native.get("encrypted_content") or native.get("content") else None
         case Opaque(text) if own:
-            native = json.loads(text)
-            return native
+            return _without_long_id(json.loads(text))
         case _:
             return None
+
+
+def _without_long_id(item: dict[str, Any]) -> dict[str, Any]:
+    """The item as it may go back: some servers give ids that they do not take."""
+    if len(str(item.get("id") or "")) > _ID_LIMIT:
+        return {name: value for name, value in item.items() if name != "id"}
+    return item
 
 
 def _call_item(call: ToolCall, *, own: bool) -> dict[str, Any]:

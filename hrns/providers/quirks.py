@@ -102,7 +102,7 @@ _REPLY_FIELDS = (
 )
 LIMIT = Lesson(
     r"max(_completion|_output)?_tokens.{0,80}(> *|at most|<=|less than or equal to|range.{0,40},)"
-    r" *(?P<limit>\d+)"
+    r" *`?(?P<limit>\d+)"
     r"|maximum tokens.{0,40}model limit of (?P<model>\d+)",
     lambda quirks, found: evolve(quirks, token_limit=int(found["limit"] or found["model"])),
     "the model writes fewer tokens than were asked for: its own limit is asked for",
@@ -124,6 +124,10 @@ SCHEMAS = Lesson(
 )
 
 
+_GARBLED = r"pars(e|ing) (the )?(tool call|input|arguments)|parse_error|unexpected end of"
+"""What servers say that could not read what their own model wrote: no request is at fault."""
+
+
 def adapted(
     quirks: Quirks, error: ProviderError, sent: Iterable[str], lessons: Lessons
 ) -> tuple[Quirks, str] | None:
@@ -136,6 +140,8 @@ def adapted(
     if isinstance(error, ContextOverflow | ToolsRefused):
         return None
     if not isinstance(error, RequestRefused | ServerFault):
+        return None
+    if re.search(_GARBLED, error.message, re.IGNORECASE):
         return None
     return (
         _learnt(quirks, error.message, lessons.first)
