@@ -47,7 +47,7 @@ from .nearest import nearest
 from .permissions import Access, Answer, Ask, Policy, Prepared, Question, Verdict, judge
 from .records import ToolWrapper
 from .tools import Arguments, Tool, parse_arguments, to_result
-from .transcript import unanswered
+from .transcript import INTERRUPTED, NEVER_RAN, unanswered
 from .workers import Workers
 
 __all__ = ["CANCEL_GRACE_S", "OUTPUT_AHEAD", "RESULT_LIMIT", "Calling", "Calls"]
@@ -97,7 +97,11 @@ class Calling:
 
     def message(self, calls: Sequence[ToolCall]) -> ToolMessage:
         """Exactly one result for each call, in their order."""
-        return ToolMessage(self.results.get(call.id) or unanswered(call) for call in calls)
+        return ToolMessage(
+            self.results.get(call.id)
+            or unanswered(call, INTERRUPTED if call.id in self.running else NEVER_RAN)
+            for call in calls
+        )
 
     def brought_something_new(self, call: ToolCall, result: ToolResult) -> bool:
         """Whether this call with this result is new; how many in a row are not is `stale`."""
@@ -146,7 +150,7 @@ class Calls:
             yield from self._drain(run, below=1)
         yield from self._drain(run, below=self.parallel)
         if run.cancel.is_set():
-            yield self._finish(run, call, unanswered(call))
+            yield self._finish(run, call, unanswered(call, NEVER_RAN))
             return
         checked = self._checked(call, tool, cut_off=cut_off)
         if isinstance(checked, ToolResult):
@@ -210,9 +214,9 @@ class Calls:
     def _aside(self, run: Calling, call: ToolCall, work: Callable[[], object]) -> object:
         """What `work` returns, from a thread that can be left behind."""
         bell: SimpleQueue[object] = SimpleQueue()
-        guarded = partial(_guarded, call, work, bell.put)
+        guarded = partial(_guarded, call, work, bell.put, cancelled=NEVER_RAN)
         run.workers.start(f"hrns prepare {call.name}", guarded)
-        with run.cancel.waker(lambda: bell.put(unanswered(call))):
+        with run.cancel.waker(lambda: bell.put(unanswered(call, NEVER_RAN))):
             return _get(bell)
 
     def _denied(self, run: Calling, ready: _Ready) -> ToolResult | None:
@@ -226,7 +230,7 @@ class Calls:
             return _denial(f"{verdict.reason or 'it needs a yes'}, and there is no one to ask")
         answer = self._put(run, self.ask, ready, verdict)
         if run.cancel.is_set():
-            return unanswered(ready.call)
+            return unanswered(ready.call, NEVER_RAN)
         if answer.kind in ("once", "session", "always"):
             return None
         return _denial(answer.reason or "the user said no")
@@ -355,13 +359,17 @@ def _get(bell: SimpleQueue[object]) -> object:
 
 
 def _guarded(
-    call: ToolCall, work: Callable[[], object], done: Callable[[object], object]
+    call: ToolCall,
+    work: Callable[[], object],
+    done: Callable[[object], object],
+    *,
+    cancelled: str = INTERRUPTED,
 ) -> Callable[[], object]:
     """What hands over what `work` gives; a guest's code, whatever it raises, ends no run."""
     try:
         return partial(done, work())
     except Cancelled:
-        return partial(done, unanswered(call))
+        return partial(done, unanswered(call, cancelled))
     except BaseException as error:  # noqa: BLE001 - SystemExit in a tool is a tool's fault
         return partial(done, _tool_failed(call.name, error))
 

@@ -27,6 +27,7 @@ from .tools import NAME_PATTERN, parse_arguments, sound_text, to_result
 
 __all__ = [
     "INTERRUPTED",
+    "NEVER_RAN",
     "extend",
     "pending_calls",
     "repair",
@@ -37,6 +38,9 @@ __all__ = [
 
 INTERRUPTED = "ERROR: interrupted: this call was not completed; it may have run in part."
 """The result of a call that has none."""
+
+NEVER_RAN = "ERROR: interrupted before it ran: nothing of this call was done."
+"""The result of a call of which it is certain that it was not begun."""
 
 _CUT_OFF = "ERROR: the arguments were cut off, so this call was not run."
 _CONTINUE = "Continue."

@@ -124,6 +124,7 @@ def test_no_session_writes_none_down(run: Run) -> None:
         (["-r", "nope"], 1, "no session 'nope'"),
         (["-c", "-r", "x"], 2, "exclude each other"),
         (["-c", "--no-session"], 2, "exclude each other"),
+        (["-r", "x", "--no-session"], 2, "exclude each other"),
     ],
 )
 def test_what_cannot_be_gone_on_with_is_told(
@@ -132,6 +133,17 @@ def test_what_cannot_be_gone_on_with_is_told(
     done = ask(run, "hi", *arguments)
     assert done.status == status
     assert says in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["-c", "-r"], ["-c", "-r", "x"], ["-r", "--no-session"], ["--no-session", "-c"]]
+)
+def test_options_that_exclude_each_other_are_refused_before_a_front_end_starts(
+    run: Run, arguments: list[str]
+) -> None:
+    done = run(*arguments)
+    assert (done.status, done.out) == (2, "")
+    assert "--continue, --resume and --no-session exclude each other" in done.err
 
 
 def test_sessions_of_other_directories_are_listed_with_all(

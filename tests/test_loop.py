@@ -67,6 +67,7 @@ from hrns.providers.base import (
 from hrns.retry import RetryPolicy
 from hrns.testing import Call, Cut, Fail, Reply, Say, ScriptedProvider, Wait
 from hrns.tools import SimpleTool, Tool, ToolArgument, ToolContext, tool
+from hrns.transcript import INTERRUPTED, NEVER_RAN
 
 ASKED = [UserMessage("go")]
 ORIGIN = Origin("scripted", "scripted", "m")
@@ -795,10 +796,10 @@ def test_cancel_in_a_tool_answers_every_call() -> None:
     )
     assert took < 15
     assert chunks[-1] == EndChunk("cancelled", "interrupted")
-    assert [(r.call_id, r.status) for r in results(loop)] == [
-        ("call_1", "ok"),
-        ("call_2", "interrupted"),
-        ("call_3", "interrupted"),
+    assert [(r.call_id, r.status, r.text) for r in results(loop)] == [
+        ("call_1", "ok", "1"),
+        ("call_2", "interrupted", INTERRUPTED),
+        ("call_3", "interrupted", NEVER_RAN),
     ]
 
 
@@ -834,7 +835,7 @@ def test_cancel_while_a_call_is_prepared_ends_the_run() -> None:
     release.set()
     assert took < 15
     assert chunks[-1] == EndChunk("cancelled", "interrupted")
-    assert [r.status for r in results(loop)] == ["interrupted"]
+    assert [(r.status, r.text) for r in results(loop)] == [("interrupted", NEVER_RAN)]
 
 
 def test_cancel_in_a_question_ends_the_run() -> None:
@@ -851,7 +852,7 @@ def test_cancel_in_a_question_ends_the_run() -> None:
     chunks, took = cancelled_after(loop, lambda chunk: chunk.type == "tool_call_start")
     assert took < 15
     assert chunks[-1] == EndChunk("cancelled", "interrupted")
-    assert [r.status for r in results(loop)] == ["interrupted"]
+    assert [(r.status, r.text) for r in results(loop)] == [("interrupted", NEVER_RAN)]
 
 
 def test_cancelled_flag_given_from_outside_ends_the_run_and_stays_the_callers() -> None:
@@ -878,7 +879,23 @@ def test_closed_run_tells_its_tools_and_keeps_a_sound_conversation() -> None:
     while next(chunks).type != "tool_call_start":
         pass
     chunks.close()
-    assert [r.status for r in results(loop)] == ["interrupted"]
+    assert [(r.status, r.text) for r in results(loop)] == [("interrupted", NEVER_RAN)]
+
+
+def test_run_that_is_closed_while_a_tool_runs_says_that_it_may_have_run() -> None:
+    @tool(effects=())
+    def talk(context: ToolContext) -> str:
+        """Say something and wait."""
+        context.output("begun")
+        context.cancel.wait(30)
+        return ""
+
+    loop = Loop(ScriptedProvider([[Call("talk"), Call("echo", {"text": "later"})]]), [talk, echo])
+    chunks = loop.run(ASKED, "m")
+    while next(chunks).type != "tool_output":
+        pass
+    chunks.close()
+    assert [r.text for r in results(loop)] == [INTERRUPTED, NEVER_RAN]
 
 
 # Steering

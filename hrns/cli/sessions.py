@@ -31,7 +31,7 @@ from .completing import session_ids
 from .printing import plain
 from .tables import table
 
-__all__ = ["chosen_record", "command"]
+__all__ = ["check_choice", "chosen_record", "command"]
 
 
 def root() -> Path:
@@ -63,6 +63,18 @@ def named(prefix: str) -> Record:
     return read_journal(find_session(root(), prefix).path)
 
 
+def check_choice(last: bool, prefix: str, unsaved: bool) -> None:
+    """Refuse more than one of the options `-c`, `-r` and `--no-session`.
+
+    Raises:
+        UsageError: they exclude each other.
+    """
+    if last + bool(prefix) + unsaved > 1:
+        raise UsageError(
+            "--continue, --resume and --no-session exclude each other", hint="Use one of them."
+        )
+
+
 def chosen_record(last: bool, prefix: str, unsaved: bool) -> Record | None:
     """The session that the options `-c`, `-r` and `--no-session` mean, or None for a new one.
 
@@ -70,12 +82,9 @@ def chosen_record(last: bool, prefix: str, unsaved: bool) -> Record | None:
         UsageError: they exclude each other.
         SessionError: there is no such session.
     """
+    check_choice(last, prefix, unsaved)
     if not (last or prefix):
         return None
-    if unsaved or (last and prefix):
-        raise UsageError(
-            "--continue, --resume and --no-session exclude each other", hint="Use one of them."
-        )
     return named(prefix) if prefix else latest(working_directory())
 
 

@@ -11,7 +11,7 @@ from ..plugins import first_owners, load_plugins
 from ..records import Frontend
 from ..session import Launch
 from .common import read_config, working_directory
-from .sessions import chosen_record
+from .sessions import check_choice, chosen_record
 
 __all__ = ["start"]
 
@@ -46,7 +46,9 @@ def start(
     Raises:
         ConfigError: the configuration does not parse, or names a front end that is not there.
         SessionError: there is no session to go on with.
+        UsageError: the options exclude each other.
     """
+    check_choice(resume_last, resume, no_session)
     config = read_config()
     plugins = load_plugins(os.environ, config.plugins.disabled)
     owned = first_owners(

@@ -10,7 +10,7 @@ from hrns.chunks import EndChunk, ErrorChunk
 from hrns.cli import status
 from hrns.cli.printing import TextPrinter, plain
 from hrns.cli.stdin import compose_prompt
-from hrns.errors import PromptMissing
+from hrns.errors import PromptMissing, UsageError
 from hrns.session import Launch, Session
 
 from .boot import boot_unattended
@@ -29,7 +29,13 @@ def run_piped(launch: Launch) -> int:
     Raises:
         ConfigError: no provider can be used, or the agent is unknown.
         Cancelled: interrupted while input was awaited.
+        UsageError: a session is to be picked, which takes a person.
     """
+    if launch.pick:
+        raise UsageError(
+            "a session can be picked at a terminal only",
+            hint="Name it, hrns -r ID, or go on with the last one, hrns -c.",
+        )
     with boot_unattended(launch) as session:
         host = _Host(session)
         for notice in session.take_notices():

@@ -27,7 +27,7 @@ from hrns.cli.printing import plain
 
 from .paint import Theme
 from .terminal import is_capable
-from .wording import failure, one_line, reason_of, told
+from .wording import failure, how_it_went, one_line, told
 
 __all__ = ["Screen", "wants_colour"]
 
@@ -159,7 +159,7 @@ class Screen:
         if status == "ok":
             self._write(" - ok\n")
         else:
-            self._write(f" - {status}: {one_line(reason_of(chunk.text))}\n", "red")
+            self._write(f" - {how_it_went(status, chunk.text)}\n", "red")
         self._open_line = ""
 
     def _lines(self, block: str, text: str, style: Style = "") -> None:

@@ -9,7 +9,7 @@ from hrns.cli.printing import plain
 
 from .cells import cells, cut
 
-__all__ = ["failure", "one_line", "reason_of", "told"]
+__all__ = ["failure", "how_it_went", "one_line", "told"]
 
 _LINE_LIMIT = 200
 """Columns that are shown of a title, or of the first line of a tool's error."""
@@ -35,9 +35,16 @@ def one_line(text: str, limit: int = _LINE_LIMIT) -> str:
     return first
 
 
-def reason_of(text: str) -> str:
+def _reason_of(text: str) -> str:
     """What is left of a result's text where its status is told beside it."""
     return text.removeprefix("ERROR: ").removeprefix("this call was denied: ")
+
+
+def how_it_went(status: str, text: str) -> str:
+    """How a call went that did not go well: its status and the reason, no word of it twice."""
+    reason = one_line(_reason_of(text))
+    said = reason == status or reason.startswith((f"{status} ", f"{status}: "))
+    return reason if said else f"{status}: {reason}"
 
 
 def failure(chunk: ErrorChunk) -> str:

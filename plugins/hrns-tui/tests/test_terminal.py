@@ -1109,8 +1109,11 @@ def test_ctrl_c_in_a_question_ends_the_turn(home: Home) -> None:
             terminal.ready()
             assert "note: interrupted" in terminal.text
             terminal.send("Leave it.")
+            assert "* do it  interrupted before it ran: nothing of this call was done." in (
+                terminal.text
+            )
         [result] = results(server)
-        assert result.startswith("ERROR: interrupted")
+        assert result.startswith("ERROR: interrupted before it ran")
 
 
 def test_nothing_that_is_pasted_or_typed_before_answers_a_question(home: Home) -> None:
@@ -1208,6 +1211,12 @@ def test_piped_command_runs_and_a_wrong_one_fails(home: Home) -> None:
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr.startswith("hrns: error: there is no command /modles")
         assert asked(server) == []
+
+
+def test_session_cannot_be_picked_where_nobody_is_there(home: Home) -> None:
+    done = home.run("Hi", "-r")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "a session can be picked at a terminal only" in done.stderr
 
 
 def test_piped_input_without_a_provider_is_an_error_that_helps(home: Home) -> None:

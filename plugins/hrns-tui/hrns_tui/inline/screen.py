@@ -37,7 +37,7 @@ from hrns.messages import Diff, Terminal
 from ..cells import wrapped
 from ..diffs import diff_lines
 from ..paint import Paint, Style, Theme
-from ..wording import failure, one_line, reason_of, told
+from ..wording import failure, how_it_went, one_line, told
 from .blocks import BlockSplitter
 from .live import Live, RunningCall, without_ansi
 from .stage import Stage
@@ -287,7 +287,7 @@ class InlineScreen:
         if result.status == "ok":
             line = self.paint(f"* {call.title}", "bold") + self.paint("  ok", "good")
         else:
-            why = f"  {result.status}: {one_line(reason_of(chunk.text))}"
+            why = f"  {how_it_went(result.status, chunk.text)}"
             line = self.paint(f"* {call.title}", "bold") + self.paint(why, "bad")
         lines = [line + self.paint(took, "dim"), *self._displayed(chunk)]
         whole = result.display.output if isinstance(result.display, Terminal) else chunk.text
