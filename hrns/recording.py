@@ -56,6 +56,18 @@ class Recorder:
         """What the session goes on with: provider, model, agent; written before a message."""
         self._facts = facts
 
+    def rewind(self, leaf: str, **facts: str) -> None:
+        """Go on behind an earlier entry of the journal: a fork.
+
+        Parameters:
+            leaf: the entry, or "" for none.
+            facts: what the session went on with there, as for `switch`: what it goes on with now
+                is written into the new branch where it is something else.
+        """
+        if self._journal is not None:
+            self._journal.leaf = leaf
+        self._written = facts
+
     def said(self, message: UserMessage) -> None:
         """Write down what the user said."""
         if self._facts != self._written:

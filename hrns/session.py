@@ -393,7 +393,9 @@ class Session:
         return read_journal(journal.path).branch(journal.leaf) if journal else []
 
     def rewind(self, leaf: str) -> None:
-        """Go on behind an earlier entry of the session's file: a fork.
+        """Go on behind an earlier entry of the session's file, "" for before the first: a fork.
+
+        Provider, model and agent stay as they are now.
 
         Raises:
             SessionError: nothing was written yet, or there is no such entry.
@@ -401,8 +403,8 @@ class Session:
         journal = self._recorder.journal
         if journal is None:
             raise SessionError("nothing was said yet that could be gone back to")
-        story = tell(read_journal(journal.path).branch(leaf))
-        journal.leaf = leaf
+        story = tell(read_journal(journal.path).branch(leaf) if leaf else [])
+        self._recorder.rewind(leaf, provider=story.provider, model=story.model, agent=story.agent)
         self.messages = with_system(story.messages, self.system_prompt())
 
     def _start_journal(self) -> Journal:

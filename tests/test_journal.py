@@ -406,6 +406,44 @@ def test_gone_back_session_forks(tmp_path: Path) -> None:
     assert [m.text for m in told] == ["one", "a", "four", "d"]  # type: ignore[union-attr]
 
 
+def facts_of(path: Path) -> tuple[str, str, str]:
+    """What the last branch of a session file goes on with."""
+    story = tell(read_journal(path).branch())
+    return story.provider, story.model, story.agent
+
+
+def test_fork_to_before_a_switch_is_gone_on_with_as_it_was_held(tmp_path: Path) -> None:
+    session = start(tmp_path, [Say("a"), Say("b"), Say("c"), Say("d")])
+    list(session.send("one"))
+    assert session.path
+    early = read_journal(session.path).entries[-1].id
+    first = facts_of(session.path)
+    session.use_agent("Pirate")
+    session.use_model("m2")
+    list(session.send("two"))
+    session.rewind(early)
+    list(session.send("three"))
+    assert facts_of(session.path) == ("test", "m2", "Pirate") != first
+    session.use_model("m")
+    session.use_agent(first[2])
+    session.rewind(early)
+    list(session.send("four"))
+    assert facts_of(session.path) == first
+    switches = [each for each in read_journal(session.path).entries if each.type == "switch"]
+    assert len(switches) == 3  # none where the branch tells the same
+
+
+def test_fork_to_before_the_first_entry_begins_anew(tmp_path: Path) -> None:
+    session = start(tmp_path, [Say("a"), Say("b")])
+    list(session.send("one"))
+    session.rewind("")
+    list(session.send("two"))
+    assert session.path
+    story = tell(read_journal(session.path).branch())
+    assert [m.text for m in story.messages] == ["two", "b"]  # type: ignore[union-attr]
+    assert story.provider == "test"
+
+
 def test_session_that_cannot_be_saved_says_so_once_and_goes_on(tmp_path: Path) -> None:
     (tmp_path / "hrns").write_text("in the way")
     session = start(tmp_path, [Say("a"), Say("b")])
