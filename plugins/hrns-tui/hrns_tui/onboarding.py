@@ -28,6 +28,7 @@ from hrns.connecting import (
     entry_for,
     full_url,
     list_models,
+    name_for,
     within,
 )
 from hrns.errors import (
@@ -114,8 +115,10 @@ class _Connection:
 
     def _of_name(self) -> ProviderConfig | None:
         """The entry of a server of one's own."""
-        name = self._ask_name()
-        return None if name is None else self._ask_server(self._entry(name))
+        said = self._ask_name()
+        if said is None or isinstance(said, ProviderConfig):
+            return said and self._ask_key(said)
+        return self._ask_server(self._entry(said))
 
     def _entry(self, name: str) -> ProviderConfig:
         return entry_for(name, self.config, self.environ) or ProviderConfig(name)
@@ -143,13 +146,21 @@ class _Connection:
             ],
         )
 
-    def _ask_name(self) -> str | None:
-        while (name := self.dialogue.ask("Provider name")) is not None:
+    def _ask_name(self) -> str | ProviderConfig | None:
+        """The name; of a URL in its place, the entry of the server there."""
+        while (said := self.dialogue.ask("Provider name or URL")) is not None:
             try:
-                return checked_name(name)
-            except UsageError as error:
+                return self._of_url(said) if _is_url(said) else checked_name(said)
+            except (UsageError, ConfigError) as error:
                 self.dialogue.error(str(error))
         return None
+
+    def _of_url(self, typed: str) -> ProviderConfig:
+        """The entry of a server under the name that its URL suggests, which is told."""
+        name = name_for(full_url(typed), self.config.providers)
+        entry = self._located(ProviderConfig(name), typed)
+        self.dialogue.say(f"The provider is named {name}.")
+        return entry
 
     def _ask_server(self, entry: ProviderConfig) -> ProviderConfig | None:
         """The entry with the URL and the key that the person gives."""
@@ -263,6 +274,11 @@ class _Connection:
                 ("save", "save it all the same"),
             ],
         )
+
+
+def _is_url(said: str) -> bool:
+    """Whether it is no name but a URL, perhaps without its scheme: no name has such signs."""
+    return not set(".:/[").isdisjoint(said)
 
 
 def _key_label(key: str) -> str:

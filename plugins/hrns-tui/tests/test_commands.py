@@ -391,7 +391,7 @@ def test_connect_saves_and_goes_on_with_the_new_provider(stage: Stage) -> None:
     stage.host.answers.extend(["new", "scripted://1", "secret", "new-2"])
     host = stage.do("/connect")
     assert host.errors == []
-    assert host.asked == ["Provider name []", "URL []", f"{KEY_LABEL} [***]"]
+    assert host.asked == ["Provider name or URL []", "URL []", f"{KEY_LABEL} [***]"]
     assert host.offered == {"new-1": "", "new-2": "", "(another)": "a model that is not listed"}
     new = {
         "url": "scripted://1",

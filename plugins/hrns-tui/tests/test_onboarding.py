@@ -94,7 +94,7 @@ def test_provider_is_checked_and_saved(path: Path) -> None:
         person = Person("other", "house", f"{server.url}/v1", "secret", "large")
         document = connected(path, person)
     assert person.errors == []
-    assert person.asked == [WHICH, "Provider name []", URL, KEY, MODEL]
+    assert person.asked == [WHICH, "Provider name or URL []", URL, KEY, MODEL]
     assert [*person.offered[MODEL]] == ["small", "large", "(another)"]
     entry = {
         "url": f"{server.url}/v1",
@@ -105,6 +105,31 @@ def test_provider_is_checked_and_saved(path: Path) -> None:
     assert document == {"providers": {"house": entry}, "currentProvider": "house"}
     assert [r.method for r in server.requests] == ["GET"]  # what is listed needs no other proof
     assert server.requests[0].headers["authorization"] == "Bearer secret"
+
+
+def test_url_in_place_of_a_name_is_taken_and_names_the_provider(path: Path) -> None:
+    with LoopbackServer([LISTED, LISTED]) as server:
+        place = server.url.removeprefix("http://")
+        person = Person("other", "ftp://there", f"{place}/v1", "secret", "large")
+        document = connected(path, person)
+        assert [error.partition("\n")[0] for error in person.errors] == [
+            "the URL begins with 'ftp', which is not spoken here"
+        ]
+        name_or_url = "Provider name or URL []"
+        assert person.asked == [WHICH, name_or_url, name_or_url, KEY, MODEL]
+        assert person.told[:2] == [
+            f"The URL has no scheme: taken as {server.url}/v1",
+            "The provider is named local.",
+        ]
+        entry = {
+            "url": f"{server.url}/v1",
+            "key": "secret",
+            "model": "large",
+            "api": "openai-chat",
+        }
+        assert document == {"providers": {"local": entry}, "currentProvider": "local"}
+        again = connected(path, Person("other", f"{server.url}/v1", "", "small"))
+    assert [*again["providers"]] == ["local", "local-2"]
 
 
 def test_model_that_is_not_listed_can_be_named_and_is_tried(path: Path) -> None:

@@ -466,7 +466,7 @@ def test_first_run_connects_and_converses_and_the_second_comes_back(home: Home) 
         with open_terminal(home) as terminal:
             terminal.see("a server of your own")
             terminal.type("other\r")
-            terminal.see("Provider name:")
+            terminal.see("Provider name or URL:")
             terminal.type("house\r")
             terminal.see("URL:")
             terminal.type(f"{server.url}/v1\r")
@@ -506,7 +506,7 @@ def test_onboarding_that_is_given_up_writes_nothing(home: Home) -> None:
     with open_terminal(home) as terminal:
         terminal.see("a server of your own")
         terminal.type("other\r")
-        terminal.see("Provider name:")
+        terminal.see("Provider name or URL:")
         terminal.type("house\r")
         terminal.see("URL:")
         terminal.type("\x03")
