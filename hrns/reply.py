@@ -57,9 +57,17 @@ class _Growing:
             case "reasoning":
                 return Reasoning(text, self.native) if text or self.native else None
             case "tool_call":
-                return ToolCall(self.id, self.name, text, self.native)
+                return ToolCall(self.id, _tool_name(self.name), text, self.native)
             case "opaque":
                 return Opaque(self.native) if self.native else None
+
+
+def _tool_name(name: str) -> str:
+    """The name of a tool without what some models put around it.
+
+    That is a special token behind it (`read_file<|channel|>commentary`), and `functions.` before.
+    """
+    return name.removeprefix("functions.").partition("<|")[0].strip() or name
 
 
 class Fold:

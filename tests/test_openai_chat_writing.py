@@ -650,3 +650,41 @@ def test_calls_of_other_models_get_a_word_in_place_of_their_signature() -> None:
 def test_garbled_call_of_a_model_teaches_nothing_about_requests(message: str) -> None:
     codec = OpenAIChat(Quirks())
     assert codec.adapt(ServerFault(message, status=500), FULL) is None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "No endpoints found that support image input",
+        "messages[4]: unknown variant `image_url`, expected `text` at line 1 column 9",
+        "this model does not support image input",
+        "Image input is not supported by this model",
+        "the model is not a multimodal model",
+    ],
+)
+def test_model_without_eyes_is_told_where_the_pictures_were(message: str) -> None:
+    picture = Image("image/png", b"x")
+    asked = AssistantMessage([ToolCall("c1", "look", "{}")])
+    shown = ToolMessage([ToolResult((Text("seen"), picture), call_id="c1", name="look")])
+    codec = OpenAIChat(Quirks())
+    assert codec.adapt(RequestRefused(message, status=404), FULL)
+    assert codec.quirks == Quirks(images=False)
+    user, _, result = messages_of(UserMessage((Text("a"), picture)), asked, shown, codec=codec)
+    word = "(a picture, which this model cannot see)"
+    assert (user["content"], result["content"]) == (f"a\n{word}", f"seen\n{word}")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "The toolConfig field must be defined when using toolUse and toolResult content blocks.",
+        "The backend doesn't support tool calling without `tools=` param specified.",
+    ],
+)
+def test_tools_of_earlier_calls_are_named_where_a_server_insists(message: str) -> None:
+    codec = OpenAIChat(Quirks())
+    error = codec.error(400, {}, json.dumps({"error": {"message": message}}).encode())
+    assert codec.adapt(error, FULL)
+    tools = sent(HI, ASKED, EMPTY, ASKED, EMPTY, codec=codec)["tools"]
+    assert [tool["function"]["name"] for tool in tools] == ["f"]
+    assert "tools" not in sent(HI, codec=codec)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,3 +93,17 @@ def test_interrupted_reply_with_nothing_to_keep_is_none() -> None:
 def test_text_in_any_pieces_is_the_same_text(pieces: list[str]) -> None:
     deltas: list[Delta] = [*(PartText(0, piece) for piece in pieces), Finish("done")]
     assert fold(deltas).text == "".join(pieces)
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("read_file<|channel|>commentary", "read_file"),
+        ("functions.read_file", "read_file"),
+        ("<|channel|>", "<|channel|>"),
+        ("read_file", "read_file"),
+    ],
+)
+def test_name_of_a_tool_is_without_the_tokens_of_its_model(written: str, name: str) -> None:
+    message = fold([PartStart(0, "tool_call", "c1", written), Finish("tool_calls")])
+    assert message.calls == (ToolCall("c1", name, ""),)

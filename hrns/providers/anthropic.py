@@ -32,7 +32,7 @@ from .base import HttpRequest, ModelRequest, ToolSpec
 from .codec import JSON_HEADERS, WireCodec, hashed, is_own, post
 from .decoding import CallIds
 from .jsontext import dumps
-from .quirks import LIMIT, NATIVE, SCHEMAS, Lesson, Lessons
+from .quirks import IMAGES, LIMIT, NATIVE, SCHEMAS, Lesson, Lessons
 from .schemas import plain_schema
 
 __all__ = ["Anthropic"]
@@ -58,6 +58,7 @@ class Anthropic(WireCodec):
     api = "anthropic"
     lessons = Lessons(
         first=(
+            IMAGES,
             LIMIT,
             Lesson(
                 r"cache_control",

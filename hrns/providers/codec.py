@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
+
+from attrs import evolve
 
 from ..errors import ProviderError
-from ..messages import AssistantMessage, Message, Origin
+from ..messages import (
+    AssistantMessage,
+    Image,
+    Message,
+    Origin,
+    Part,
+    Text,
+    ToolMessage,
+    UserMessage,
+)
 from .base import HttpRequest, ModelInfo, ModelRequest, ToolSpec
 from .decoding import CallIds, EventDecoder
 from .encoded import EncodedMessages, EncodedTools, KnownIds
@@ -16,6 +26,8 @@ from .model_list import read_model_list
 from .quirks import Lessons, Quirks, adapted, quirks_for
 
 __all__ = ["JSON_HEADERS", "WireCodec", "hashed", "is_own", "post"]
+
+PartT = TypeVar("PartT", bound=Part)
 
 JSON_HEADERS = (("Accept", "application/json"),)
 
@@ -118,9 +130,13 @@ class WireCodec:
         """
         return read_model_list(body)
 
+    def encoded(self, message: Message) -> bytes:
+        """One message as its endpoint takes it now."""
+        taken = message if self.quirks.images else _without_images(message)
+        return self.encode_message(taken, model="", endpoint=self.endpoint)
+
     def _forget(self) -> None:
-        encode = partial(self.encode_message, model="", endpoint=self.endpoint)
-        self._messages = EncodedMessages(encode)
+        self._messages = EncodedMessages(self.encoded)
         self._tools = EncodedTools(self.encode_tools)
 
 
@@ -128,6 +144,21 @@ def post(path: str, parts: Sequence[bytes], *, accept: str) -> HttpRequest:
     """A request with a JSON body, given in parts."""
     headers = (("Content-Type", "application/json"), ("Accept", accept))
     return HttpRequest("POST", path, b"".join(parts), headers)
+
+
+def _without_images(message: Message) -> Message:
+    """The message with a word in place of each picture, for a model that takes none."""
+    match message:
+        case UserMessage(parts):
+            return UserMessage(map(_seen, parts))
+        case ToolMessage(results):
+            return ToolMessage(evolve(r, content=map(_seen, r.content)) for r in results)
+        case _:
+            return message
+
+
+def _seen(part: PartT) -> PartT | Text:
+    return Text("(a picture, which this model cannot see)") if isinstance(part, Image) else part
 
 
 def is_own(origin: Origin | None, api: str, endpoint: str) -> bool:

@@ -73,6 +73,7 @@ _DELAY = rf'"retryDelay"\s*:\s*"({_TIME})"'
 
 _NO_TOOLS = (
     r"(does not|doesn't|do not|not) support (tools?\b|tool[ _]?(use|call)|function)"
+    r"(?!.{0,9}without)"  # which is about a conversation with calls where none is offered
     r"|tool choice requires --enable-auto-tool-choice|tools param requires --jinja"
     r"|(tools?|functions?) (is|are) not supported|no endpoints found that support tool use"
     r"|(unsupported|unknown|unrecognized)[^.]{0,40}['\"`]tools['\"`]"

@@ -28,7 +28,7 @@ from .decoding import CallIds
 from .jsontext import dumps, loads
 from .model_list import read_model_list
 from .ollama_reader import OllamaDecoder
-from .quirks import NATIVE, SCHEMAS, Lessons, Quirks
+from .quirks import IMAGES, NATIVE, SCHEMAS, Lessons, Quirks
 from .schemas import plain_schema
 
 __all__ = ["Ollama", "context_length"]
@@ -62,7 +62,9 @@ class Ollama(WireCodec):
 
     api = "ollama"
     lessons = Lessons(
-        optional=frozenset({"think", "format", "logprobs", "keep_alive"}), then=(NATIVE, SCHEMAS)
+        first=(IMAGES,),
+        optional=frozenset({"think", "format", "logprobs", "keep_alive"}),
+        then=(NATIVE, SCHEMAS),
     )
 
     def __init__(self, quirks: Quirks | None = None) -> None:

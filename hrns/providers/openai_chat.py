@@ -30,7 +30,7 @@ from .codec import JSON_HEADERS, WireCodec, hashed, is_own, post
 from .decoding import CallIds
 from .jsontext import dumps
 from .openai_chat_reader import ChatDecoder
-from .quirks import LIMIT, NATIVE, SCHEMAS, Lesson, Lessons, Quirks, quirks_for
+from .quirks import IMAGES, LIMIT, NATIVE, SCHEMAS, Lesson, Lessons, Quirks, quirks_for
 from .schemas import is_strict, plain_schema
 
 __all__ = ["OpenAIChat"]
@@ -55,6 +55,7 @@ class OpenAIChat(WireCodec):
     api = "openai-chat"
     lessons = Lessons(
         first=(
+            IMAGES,
             LIMIT,
             Lesson(
                 "max_completion_tokens.{0,40} instead",
@@ -99,6 +100,11 @@ class OpenAIChat(WireCodec):
                 "the server wants the reasoning of each call back: it gets that",
             ),
             Lesson(
+                r"toolConfig field must be defined|without .?tools=",
+                lambda quirks, _: evolve(quirks, calls_without_tools=False),
+                "the server wants the tools of earlier calls named: it gets their names",
+            ),
+            Lesson(
                 r"missing an? .{0,2}thought_?signature",
                 lambda quirks, _: evolve(quirks, signed_calls=True),
                 "the server wants calls of other models signed: it gets the word for that",
@@ -135,8 +141,11 @@ class OpenAIChat(WireCodec):
         fields = self.fields(request)
         texts = self._arranged(request.messages)
         body = [dumps(fields)[:-1], b',"messages":[', b",".join(texts), b"]"]
-        if request.tools and "tools" not in fields:
-            body += [b',"tools":', self.tools_text(request.tools)]
+        tools = request.tools
+        if not (tools or self.quirks.calls_without_tools):
+            tools = _tools_of(request.messages)
+        if tools and "tools" not in fields:
+            body += [b',"tools":', self.tools_text(tools)]
         accept = "text/event-stream" if fields.get("stream") else "application/json"
         return post("/chat/completions", [*body, b"}"], accept=accept)
 
@@ -210,8 +219,15 @@ class OpenAIChat(WireCodec):
         first = pairs[1][0] if len(pairs) > 1 else None
         parts = first.parts if isinstance(first, UserMessage) else ()
         joined = UserMessage((Text(system.text), *parts))
-        text = self.encode_message(joined, model="", endpoint=self.endpoint)
+        text = self.encoded(joined)
         return [(joined, text), *pairs[2 if parts else 1 :]]
+
+
+def _tools_of(messages: tuple[Message, ...]) -> tuple[ToolSpec, ...]:
+    """The tools that were called in a conversation, by their names alone."""
+    calls = (c for m in messages if isinstance(m, AssistantMessage) for c in m.calls)
+    nothing = {"type": "object", "properties": {}}
+    return tuple(ToolSpec(name, "", nothing) for name in dict.fromkeys(c.name for c in calls))
 
 
 def _least(wanted: int | None, limit: int) -> int | None:

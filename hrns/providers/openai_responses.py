@@ -33,7 +33,7 @@ from .codec import JSON_HEADERS, WireCodec, hashed, is_own, post
 from .decoding import CallIds
 from .jsontext import dumps
 from .openai_responses_reader import ResponsesDecoder
-from .quirks import NATIVE, SCHEMAS, Lesson, Lessons, Quirks
+from .quirks import IMAGES, NATIVE, SCHEMAS, Lesson, Lessons, Quirks
 from .schemas import is_strict, plain_schema
 
 __all__ = ["OpenAIResponses"]
@@ -55,6 +55,7 @@ class OpenAIResponses(WireCodec):
     api = "openai-responses"
     lessons = Lessons(
         first=(
+            IMAGES,
             Lesson(
                 r"item with id.{0,80}not found|encrypted content.{0,600}verif|input\[\d+\]\.id\b"
                 "|without its required (following|'?reasoning'?) item",

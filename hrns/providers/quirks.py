@@ -15,7 +15,17 @@ from attrs import evolve, frozen
 
 from ..errors import ContextOverflow, ProviderError, RequestRefused, ServerFault, ToolsRefused
 
-__all__ = ["LIMIT", "NATIVE", "SCHEMAS", "Lesson", "Lessons", "Quirks", "adapted", "quirks_for"]
+__all__ = [
+    "IMAGES",
+    "LIMIT",
+    "NATIVE",
+    "SCHEMAS",
+    "Lesson",
+    "Lessons",
+    "Quirks",
+    "adapted",
+    "quirks_for",
+]
 
 
 @frozen
@@ -36,6 +46,8 @@ class Quirks:
         budgets: whether thinking is asked for in tokens rather than in words.
         cache_marks: whether what may be cached is marked.
         blank_text: whether there may be text that is empty.
+        calls_without_tools: whether there may be calls in a conversation where no tool is offered.
+        images: whether the model takes pictures; if not, a word stands in place of each.
         signed_calls: whether calls that the server did not sign need a word in place of that.
     """
 
@@ -52,6 +64,8 @@ class Quirks:
     cache_marks: bool = True
     blank_text: bool = True
     signed_calls: bool = False
+    images: bool = True
+    calls_without_tools: bool = True
 
 
 def quirks_for(endpoint: str) -> Quirks:
@@ -99,6 +113,12 @@ _REFUSED = (
 _REPLY_FIELDS = (
     r"(\breasoning(_content|_details|_text)?\b|\bmessages?\b|\bassistant\b|\binput\b"
     r"|extra_content|tool_calls|encrypted)"
+)
+IMAGES = Lesson(
+    r"support.{0,20}\b(image|vision|multi-?modal)|\b(image|vision|image_url)\b.{0,40}"
+    r"(not|n't|un)\s?support|unknown variant .?(image|input_image)|not a (multi-?modal|vision)",
+    lambda quirks, _: evolve(quirks, images=False),
+    "the model takes no pictures: it is told where they were",
 )
 LIMIT = Lesson(
     r"max(_completion|_output)?_tokens.{0,80}(> *|at most|<=|less than or equal to|range.{0,40},)"
