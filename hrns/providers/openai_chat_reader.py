@@ -197,7 +197,7 @@ class ChatDecoder(EventDecoder):
         if delta or message:
             self._has_deltas = True
             return delta
-        return {"content": choice.get("text")}
+        return {} if choice.get("delta") is not None else {"content": choice.get("text")}
 
     def _choice(self, choice: dict[str, Any], deltas: list[Delta]) -> None:
         reason = str(choice.get("finish_reason") or "")
