@@ -1,4 +1,4 @@
-"""The files of a project, for completion: as git sees them, or else as they lie there."""
+"""The files of a project, for completion: those that git, or the tools for files, would see."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hrns_tools_fs.ignores import Ignores
 
 __all__ = ["fuzzy", "project_files"]
 
@@ -15,7 +19,11 @@ _GIT = ("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 
 
 def project_files(cwd: Path) -> list[str]:
-    """Paths relative to the directory; what .gitignore names is left out where git is in use."""
+    """Paths relative to the directory, without what `.gitignore` names.
+
+    Outside of repositories, or without git, it is heeded as the tools for files do, if they are
+    installed.
+    """
     try:
         done = subprocess.run(_GIT, cwd=cwd, capture_output=True, timeout=3, check=True)
     except (OSError, subprocess.SubprocessError):
@@ -25,10 +33,35 @@ def project_files(cwd: Path) -> list[str]:
 
 
 def _walk(cwd: Path) -> Iterable[str]:
+    rules = {str(cwd): _rules(cwd)}
+    top = _with_slash(str(cwd))
     for folder, folders, names in os.walk(cwd):
-        folders[:] = [name for name in folders if not name.startswith((".", "__pycache__"))]
-        base = os.path.relpath(folder, cwd)
-        yield from (name if base == "." else os.path.join(base, name) for name in names)  # noqa: PTH118 - 20,000 of them
+        above, base = rules.pop(folder), _with_slash(folder)
+        here = above and above.inside(Path(folder), {*folders, *names})
+        folders[:] = [
+            name
+            for name in folders
+            if not name.startswith((".", "__pycache__"))
+            and not (here and here.match(base + name, directory=True))
+        ]
+        rules.update((os.path.join(folder, name), here) for name in folders)  # noqa: PTH118 - 20,000 of them
+        for name in names:
+            if not (here and here.match(base + name, directory=False)):
+                yield (base + name)[len(top) :]
+
+
+def _with_slash(folder: str) -> str:
+    return folder.replace(os.sep, "/").rstrip("/") + "/"
+
+
+def _rules(cwd: Path) -> Ignores | None:
+    """What `.gitignore` files say of a directory; None if nobody is there to read them."""
+    try:
+        from hrns_tools_fs.host import LocalHost
+        from hrns_tools_fs.ignores import Ignores
+    except ImportError:
+        return None
+    return Ignores.above(LocalHost(), cwd)
 
 
 def fuzzy(names: Sequence[str], word: str, limit: int = 20) -> list[str]:
