@@ -809,3 +809,11 @@ def test_reasoning_that_is_refused_in_other_words_no_longer_goes_back(message: s
     codec = OpenAIResponses(Quirks())
     assert codec.adapt(RequestRefused(message, status=400), ModelRequest("m", (HI,)))
     assert codec.quirks == Quirks(native=False)
+
+
+def test_field_that_a_refusal_names_beside_its_message_is_left_out() -> None:
+    said = {"message": "Unsupported value: 'minimal' is not supported", "param": "reasoning.effort"}
+    codec = OpenAIResponses(Quirks())
+    request = ModelRequest("m", (HI,), (), ModelOptions(reasoning_effort="minimal"))
+    assert codec.adapt(codec.error(400, {}, json.dumps({"error": said}).encode()), request)
+    assert codec.quirks == Quirks(dropped=frozenset({"reasoning"}))

@@ -144,6 +144,9 @@ SCHEMAS = Lesson(
 )
 
 
+_PARAM = r'"param": ?"([^"]{1,80})"'
+"""The field that a refusal is about, where its message does not name it."""
+
 _GARBLED = r"pars(e|ing) (the )?(tool call|input|arguments)|parse_error|unexpected end of"
 """What servers say that could not read what their own model wrote: no request is at fault."""
 
@@ -163,10 +166,11 @@ def adapted(
         return None
     if re.search(_GARBLED, error.message, re.IGNORECASE):
         return None
+    said = f"{error.message} {' '.join(re.findall(_PARAM, error.body))}"
     return (
-        _learnt(quirks, error.message, lessons.first)
-        or _dropping(quirks, error.message, lessons.optional.intersection(sent))
-        or _learnt(quirks, error.message, lessons.then)
+        _learnt(quirks, said, lessons.first)
+        or _dropping(quirks, said, lessons.optional.intersection(sent))
+        or _learnt(quirks, said, lessons.then)
     )
 
 
