@@ -675,6 +675,8 @@ FULL = ModelRequest("m", (SystemMessage("Be brief."), HI), (), ModelOptions(reas
         ("adaptive thinking is not supported on this model", Quirks(budgets=True)),
         ("output_config: Extra inputs are not permitted", Quirks(budgets=True)),
         ("Invalid `signature` in `thinking` block", Quirks(native=False)),
+        ("`thinking` blocks in the latest message cannot be modified.", Quirks(native=False)),
+        ("the final block in an assistant message cannot be `thinking`.", Quirks(native=False)),
         ("tools.0.input_schema: unknown keyword", Quirks(plain_schemas=True)),
     ],
 )

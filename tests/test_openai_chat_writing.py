@@ -688,3 +688,27 @@ def test_tools_of_earlier_calls_are_named_where_a_server_insists(message: str) -
     tools = sent(HI, ASKED, EMPTY, ASKED, EMPTY, codec=codec)["tools"]
     assert [tool["function"]["name"] for tool in tools] == ["f"]
     assert "tools" not in sent(HI, codec=codec)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Streaming is not supported when using auto tool choice",
+        "Function calls with stream is not supported",
+        "Your organization must be verified to stream this model.",
+        "This model does not support streaming",
+    ],
+)
+def test_server_that_does_not_stream_is_asked_for_the_whole(message: str) -> None:
+    codec = OpenAIChat(Quirks())
+    assert codec.adapt(RequestRefused(message, status=400), FULL)
+    request = codec.encode(FULL, endpoint=HERE)
+    assert dict(request.headers)["Accept"] == "application/json"
+    assert not {"stream", "stream_options"} & set(json.loads(request.body))
+
+
+def test_answer_in_json_beside_tools_is_not_asked_for_where_it_is_refused() -> None:
+    codec = OpenAIChat(Quirks())
+    message = "json mode cannot be combined with tool/function calling"
+    assert codec.adapt(RequestRefused(message, status=400), FULL)
+    assert codec.quirks == without("response_format")

@@ -71,7 +71,7 @@ class Anthropic(WireCodec):
                 "the server wants the thoughts of each call back, signed or not: it gets them",
             ),
             Lesson(
-                r"signature",
+                r"signature|thinking.{0,80}cannot be modified|cannot be .{0,3}thinking",
                 lambda quirks, _: evolve(quirks, native=False),
                 "the server does not know its own signatures any more: thoughts do not go back",
             ),

@@ -30,7 +30,7 @@ from .codec import JSON_HEADERS, WireCodec, hashed, is_own, post
 from .decoding import CallIds
 from .jsontext import dumps
 from .openai_chat_reader import ChatDecoder
-from .quirks import IMAGES, LIMIT, NATIVE, SCHEMAS, Lesson, Lessons, Quirks, quirks_for
+from .quirks import IMAGES, LIMIT, NATIVE, SCHEMAS, STREAM, Lesson, Lessons, Quirks, quirks_for
 from .schemas import is_strict, plain_schema
 
 __all__ = ["OpenAIChat"]
@@ -56,7 +56,13 @@ class OpenAIChat(WireCodec):
     lessons = Lessons(
         first=(
             IMAGES,
+            STREAM,
             LIMIT,
+            Lesson(
+                r"json (mode|schema|output).{0,60}(tool|function)",
+                lambda quirks, _: evolve(quirks, dropped=quirks.dropped | {"response_format"}),
+                "the server takes no response_format beside tools: left out",
+            ),
             Lesson(
                 "max_completion_tokens.{0,40} instead",
                 lambda quirks, _: evolve(quirks, limit_field="max_completion_tokens"),

@@ -33,7 +33,7 @@ from .codec import JSON_HEADERS, WireCodec, hashed, is_own, post
 from .decoding import CallIds
 from .jsontext import dumps
 from .openai_responses_reader import ResponsesDecoder
-from .quirks import IMAGES, NATIVE, SCHEMAS, Lesson, Lessons, Quirks
+from .quirks import IMAGES, NATIVE, SCHEMAS, STREAM, Lesson, Lessons, Quirks
 from .schemas import is_strict, plain_schema
 
 __all__ = ["OpenAIResponses"]
@@ -56,6 +56,7 @@ class OpenAIResponses(WireCodec):
     lessons = Lessons(
         first=(
             IMAGES,
+            STREAM,
             Lesson(
                 r"item with id.{0,80}not found|encrypted content.{0,600}verif|input\[\d+\]\.id\b"
                 "|without its required (following|'?reasoning'?) item",
@@ -73,7 +74,10 @@ class OpenAIResponses(WireCodec):
                 "the server gives no summaries of reasoning: they are not asked for",
             ),
         ),
-        optional=frozenset({"include", "store", "reasoning", "temperature", "tool_choice", "text"}),
+        optional=frozenset(
+            {"include", "store", "reasoning", "temperature", "tool_choice", "text"}
+            | {"max_output_tokens"}
+        ),
         then=(
             Lesson(
                 r"instructions",

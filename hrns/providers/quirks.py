@@ -20,6 +20,7 @@ __all__ = [
     "LIMIT",
     "NATIVE",
     "SCHEMAS",
+    "STREAM",
     "Lesson",
     "Lessons",
     "Quirks",
@@ -113,6 +114,12 @@ _REFUSED = (
 _REPLY_FIELDS = (
     r"(\breasoning(_content|_details|_text)?\b|\bmessages?\b|\bassistant\b|\binput\b"
     r"|extra_content|tool_calls|encrypted)"
+)
+STREAM = Lesson(
+    r"\bstream(ing)?( mode)? is(n't| not) supported|verified to stream\b"
+    r"|not support (the )?stream(ing)?\b",
+    lambda quirks, _: evolve(quirks, dropped=quirks.dropped | {"stream", "stream_options"}),
+    "the server does not stream here: the reply comes as a whole",
 )
 IMAGES = Lesson(
     r"support.{0,20}\b(image|vision|multi-?modal)|\b(image|vision|image_url)\b.{0,40}"
