@@ -25,7 +25,7 @@ from .chunks import (
     ToolCallStartChunk,
     ToolOutputChunk,
 )
-from .context import SessionContext, ToolContext
+from .context import AsItIs, Cleaner, SessionContext, ToolContext
 from .errors import (
     ArgumentFault,
     Cancelled,
@@ -73,6 +73,7 @@ class _Ready:
     tool: Tool
     arguments: Arguments
     prepared: Prepared
+    output: Cleaner
 
 
 _Event: TypeAlias = tuple[Literal["output", "done", "wake"], ToolCall | None, object]
@@ -188,7 +189,7 @@ class Calls:
     ) -> _Ready | ToolResult:
         """The call ready to run, or its result if the tool answers it without running."""
         if not tool.prepares:
-            return _Ready(call, tool, arguments, Prepared())
+            return _Ready(call, tool, arguments, Prepared(), self._cleaner())
         context = self._tool_context(run, call, tool)
         prepared = self._aside(run, call, partial(tool.prepare, arguments, context))
         if not isinstance(prepared, Prepared):
@@ -196,7 +197,7 @@ class Calls:
         if name := wrong_field(prepared):
             wrong = TypeError(f"its {name} is {shown(getattr(prepared, name))}")
             return _tool_failed(f"{call.name}: what it prepared cannot be used", wrong)
-        return _Ready(call, tool, arguments, prepared)
+        return _Ready(call, tool, arguments, prepared, self._cleaner())
 
     def _tool_context(self, run: Calling, call: ToolCall, tool: Tool) -> ToolContext:
         def output(text: str) -> None:
@@ -209,7 +210,7 @@ class Calls:
         def judge_further(access: Access) -> Verdict:
             return judge(self.policies, call, tool, Prepared([access]))
 
-        return ToolContext(call.id, self.context, run.cancel, output, judge_further)
+        return ToolContext(call.id, self.context, run.cancel, output, judge_further, self._cleaner)
 
     def _aside(self, run: Calling, call: ToolCall, work: Callable[[], object]) -> object:
         """What `work` returns, from a thread that can be left behind."""
@@ -281,8 +282,11 @@ class Calls:
             ):
                 continue
             if kind == "output":
-                yield ToolOutputChunk(call.id, self._clean(str(value)))
+                if text := ready.output.feed(str(value)):
+                    yield ToolOutputChunk(call.id, text)
             elif kind == "done":
+                if text := ready.output.end():
+                    yield ToolOutputChunk(call.id, text)
                 del run.running[call.id]
                 yield self._finish(run, call, to_result(value))
 
@@ -319,6 +323,12 @@ class Calls:
     def _clean(self, text: str) -> str:
         return self.redact(text) if self.redact else text
 
+    def _cleaner(self) -> Cleaner:
+        if self.redact is None:
+            return AsItIs()
+        pieces: Callable[[], Cleaner] | None = getattr(self.redact, "pieces", None)
+        return pieces() if pieces else _Apart(self.redact)
+
     def _clean_display(self, display: Display | None) -> Display | None:
         match display:
             case Terminal(command, output):
@@ -332,6 +342,17 @@ class Calls:
         if not isinstance(part, Text):
             return part
         return Text(_bounded(self._clean(part.text)))
+
+
+class _Apart(AsItIs):
+    """Cleans each piece by itself."""
+
+    def __init__(self, redact: Callable[[str], str]) -> None:
+        self._redact = redact
+
+    def feed(self, piece: str, /) -> str:
+        """The piece without the secrets that are whole in it."""
+        return self._redact(piece)
 
 
 def _event(events: SimpleQueue[_Event], deadline: float | None) -> _Event | None:

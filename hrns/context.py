@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from attrs import Factory, define, field
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .permissions import Access, Verdict
     from .records import Skill
 
-__all__ = ["Mode", "SessionContext", "ToolContext"]
+__all__ = ["AsItIs", "Cleaner", "Mode", "SessionContext", "ToolContext"]
 
 Mode: TypeAlias = Literal["ask", "edits", "all", "plan"]
 """The permission modes: ask before effects, allow edits inside `cwd`, allow all, read only."""
@@ -66,6 +66,28 @@ class SessionContext:
     warn: Callable[[str], None] = field(default=_nothing, repr=False)
 
 
+class Cleaner(Protocol):
+    """Takes secrets out of one text that comes in pieces."""
+
+    def feed(self, piece: str, /) -> str:
+        """The text that is complete with this piece; what may be the start of a secret is held."""
+
+    def end(self) -> str:
+        """What was held back: no more will come."""
+
+
+class AsItIs:
+    """The cleaner where nothing is secret."""
+
+    def feed(self, piece: str, /) -> str:
+        """The piece."""
+        return piece
+
+    def end(self) -> str:
+        """Nothing: nothing was held back."""
+        return ""
+
+
 @define(eq=False)
 class ToolContext:
     """What a running tool is given, if it has a parameter annotated with this class.
@@ -78,6 +100,8 @@ class ToolContext:
         judge: what the permission policies say of one more thing that the call would touch, for
             what a tool learns only while it runs: a file that it finds, where a server redirects
             to. Nobody is asked by it: a tool leaves alone what is not allowed, and says so.
+        cleaner: gives a new cleaner, which takes secrets out of a text. Output and results are
+            cleaned anyway: a tool needs one for what it cuts short, or keeps in a file.
     """
 
     call_id: str = ""
@@ -85,6 +109,7 @@ class ToolContext:
     cancel: Cancel = Factory(Cancel)
     output: Callable[[str], None] = field(default=_nothing, repr=False)
     judge: Callable[[Access], Verdict] = field(default=_allowed, repr=False)
+    cleaner: Callable[[], Cleaner] = field(default=AsItIs, repr=False)
 
     @property
     def cwd(self) -> Path:

@@ -133,7 +133,8 @@ class Loop:
         take_back: whether what was shown can be taken back (`discard`), so that a reply that broke
             in the middle is asked for again; False where it is printed as it comes.
         context: what tools are told about the session.
-        redact: takes secrets out of everything that a tool gives.
+        redact: takes secrets out of everything that a tool gives. If it has a method `pieces`, as
+            `hrns.redact.Redactor` has, that finds the secrets in output also where it is cut.
 
     Raises:
         UsageError: one of these is not what it should be.

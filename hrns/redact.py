@@ -12,7 +12,7 @@ import re
 from binascii import b2a_base64
 from collections.abc import Iterable, Iterator, Mapping
 
-from attrs import field, frozen
+from attrs import define, field
 
 from .config import (
     ENVIRONMENT_PROVIDERS,
@@ -24,7 +24,7 @@ from .config import (
 from .config.values import secrets_in_url
 from .errors import ConfigError
 
-__all__ = ["REDACTED", "Redactor", "redactor_for"]
+__all__ = ["REDACTED", "RedactedPieces", "Redactor", "redactor_for"]
 
 REDACTED = "[redacted]"
 """What stands in the place of a secret."""
@@ -78,7 +78,7 @@ def _in_base64(secret: str) -> Iterator[str]:
         yield inner.replace("+", "-").replace("/", "_")
 
 
-@frozen
+@define(eq=False)
 class Redactor:
     """Replaces secrets in texts by `[redacted]`.
 
@@ -98,6 +98,58 @@ class Redactor:
             if spelling in text:
                 text = text.replace(spelling, REDACTED)
         return text
+
+    def learn(self, other: Redactor) -> None:
+        """From now on take out what the other does, in place of what this one did."""
+        self._spellings = other._spellings
+
+    def pieces(self) -> RedactedPieces:
+        """What takes the secrets out of one text that comes in pieces."""
+        return RedactedPieces(self)
+
+    def settled(self, text: str) -> int:
+        """How much of the beginning of a text no secret will reach into, whatever follows."""
+        end = min((_begins(text, each) for each in self._spellings), default=len(text))
+        while (start := min(_around(text, end, self._spellings), default=end)) < end:
+            end = start
+        return end
+
+
+class RedactedPieces:
+    """Takes secrets out of a text that comes in pieces, wherever it is cut."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """The text that is complete with this piece; what may be the start of a secret is held."""
+        text = self._held + piece
+        end = self._redactor.settled(text)
+        self._held = text[end:]
+        return self._redactor(text[:end])
+
+    def end(self) -> str:
+        """What was held back: no more will come."""
+        held, self._held = self._held, ""
+        return self._redactor(held)
+
+
+def _begins(text: str, spelling: str) -> int:
+    """Where the beginning of a spelling ends the text; the text's length if it does not."""
+    at = text.find(spelling[0], max(0, len(text) - len(spelling) + 1))
+    while at >= 0 and not spelling.startswith(text[at:]):
+        at = text.find(spelling[0], at + 1)
+    return at if at >= 0 else len(text)
+
+
+def _around(text: str, place: int, spellings: Iterable[str]) -> Iterator[int]:
+    """Where the spellings start that a cut at this place would go through."""
+    for spelling in spellings:
+        most = len(spelling) - 1
+        at = text.find(spelling, max(0, place - most), place + most)
+        if at >= 0:
+            yield at
 
 
 def redactor_for(config: Config | None, environ: Mapping[str, str]) -> Redactor:

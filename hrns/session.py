@@ -218,7 +218,7 @@ class Session:
             self.notice(stale)
         self._loop = self._make_loop()
         self.messages = with_system(story.messages, self.system_prompt())
-        journal = Journal(resume.path, story.leaf, redact=self._clean) if resume else None
+        journal = Journal(resume.path, story.leaf, redact=self._redact) if resume else None
         self._recorder = Recorder(self._start_journal, self.notice, journal)
         self._save = save or resume is not None
         for text in _recalled(resume, story):
@@ -287,11 +287,7 @@ class Session:
 
     def notice(self, text: str) -> None:
         """Say something to the person: it is the next chunk of a run, or in `take_notices`."""
-        self._notices.append(self._clean(text))
-
-    def _clean(self, text: str) -> str:
-        """The text without the secrets of the configuration as it is now."""
-        return self._redact(text)
+        self._notices.append(self._redact(text))
 
     def take_notices(self) -> tuple[str, ...]:
         """What was to be said since the last run, the plugins' warnings first."""
@@ -410,7 +406,7 @@ class Session:
     def _start_journal(self) -> Journal:
         root = sessions_root(self._environ, home_directory(self._environ))
         folder = project_folder(root, self.context.cwd)
-        return Journal.create(folder, self.id, self.context.cwd, redact=self._clean)
+        return Journal.create(folder, self.id, self.context.cwd, redact=self._redact)
 
     def use_agent(self, name: str) -> Agent:
         """Go on with another agent: its prompt and tools, the same conversation.
@@ -428,7 +424,7 @@ class Session:
     def use_config(self, config: Config) -> None:
         """Look up providers, and secrets to redact, in a configuration that was saved."""
         self._config = config
-        self._redact = redactor_for(config, self._environ)
+        self._redact.learn(redactor_for(config, self._environ))
 
     def use_provider(self, entry: ProviderConfig, config: Config | None = None) -> None:
         """Go on with another provider and its model; the conversation is kept.
@@ -507,7 +503,7 @@ class Session:
             retry=_retry(self._config),
             take_back=self._take_back,
             context=self.context,
-            redact=self._clean,
+            redact=self._redact,
         )
 
     def _remembering(self, ask: Ask) -> Ask:

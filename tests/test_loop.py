@@ -64,6 +64,7 @@ from hrns.providers.base import (
     PartText,
     ProviderNotice,
 )
+from hrns.redact import Redactor
 from hrns.retry import RetryPolicy
 from hrns.testing import Call, Cut, Fail, Reply, Say, ScriptedProvider, Wait
 from hrns.tools import SimpleTool, Tool, ToolArgument, ToolContext, tool
@@ -403,6 +404,21 @@ def test_secrets_are_taken_out_of_results_and_output() -> None:
     chunks = run(loop)
     assert "hunter2" not in repr((chunks, loop.messages))
     assert shown(chunks, ToolOutputChunk) == [ToolOutputChunk("call_1", "key=[redacted]\n")]
+
+
+def test_secret_in_output_is_taken_out_where_a_piece_ends_in_it() -> None:
+    @tool(effects=())
+    def leak(context: ToolContext) -> str:
+        """Leak."""
+        for piece in ("key=hunt", "er2-hun", "ter2\n", "the hunt"):
+            context.output(piece)
+        return "done"
+
+    redact = Redactor(["hunter2-hunter2"])
+    loop = Loop(ScriptedProvider([[Call("leak")], Say("done")]), [leak], redact=redact)
+    assert shown(run(loop), ToolOutputChunk) == [
+        ToolOutputChunk("call_1", text) for text in ("key=", "[redacted]\n", "the ", "hunt")
+    ]
 
 
 # Several calls

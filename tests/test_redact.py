@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
@@ -29,6 +30,41 @@ def test_text_without_a_key_is_given_back_as_it_is() -> None:
     text = "nothing secret " * 1000
     assert Redactor([KEY])(text) is text
     assert Redactor()(text) is text
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(
+        st.sampled_from(
+            [KEY, f"{KEY}-more", KEY[:6], KEY[6:], "0123456789-again", "s", "k-", "\n"]
+        ),
+        max_size=8,
+    ),
+    st.lists(st.integers(0, 120)),
+)
+@example([KEY], list(range(len(KEY))))
+def test_secrets_are_found_wherever_the_text_is_cut(words: list[str], cuts: list[int]) -> None:
+    redactor, text = Redactor([KEY, f"{KEY}-more", "0123456789-again"]), "".join(words)
+    pieces = redactor.pieces()
+    places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
+    given = [pieces.feed(text[start:end]) for start, end in pairwise(places)]
+    assert "".join(given) + pieces.end() == redactor(text)
+
+
+def test_only_what_may_be_a_secret_is_held_back() -> None:
+    pieces = Redactor([KEY]).pieces()
+    assert [pieces.feed(piece) for piece in ("10 %", " sk-plant", "er\n")] == [
+        "10 %",
+        " ",
+        "sk-planter\n",
+    ]
+
+
+def test_what_was_learned_holds_for_text_that_is_coming() -> None:
+    redactor = Redactor()
+    pieces = redactor.pieces()
+    redactor.learn(Redactor([KEY]))
+    assert pieces.feed(f"<{KEY}>") == "<[redacted]>"
 
 
 @pytest.mark.parametrize(

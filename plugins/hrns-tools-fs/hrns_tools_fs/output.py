@@ -8,7 +8,9 @@ from collections import deque
 
 from attrs import define, field, frozen
 
-__all__ = ["HeadAndTail", "Kept", "Live", "clean"]
+from hrns.context import Cleaner
+
+__all__ = ["HeadAndTail", "Kept", "Live", "WithoutSecrets", "clean"]
 
 _ESCAPE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]?"  # control sequence: colours, cursor (ECMA-48 section 5.4)
@@ -154,3 +156,24 @@ class Live:
         self._held = text[cut:]
         skipped, self._skipped = self._skipped, 0
         return clean(text[:cut]) + (f"\n[... {skipped} bytes not shown ...]\n" if skipped else "")
+
+
+class WithoutSecrets:
+    """Takes secrets out of bytes that come in pieces; what is no text stays as it is."""
+
+    def __init__(self, cleaner: Cleaner) -> None:
+        self._cleaner = cleaner
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+
+    def feed(self, data: bytes) -> bytes:
+        """The bytes that are complete with these."""
+        return _encoded(self._cleaner.feed(self._decoder.decode(data)))
+
+    def end(self) -> bytes:
+        """What was held back."""
+        rest = self._cleaner.feed(self._decoder.decode(b"", final=True))
+        return _encoded(rest + self._cleaner.end())
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

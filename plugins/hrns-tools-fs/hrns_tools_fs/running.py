@@ -69,9 +69,11 @@ class Running:
         except (OSError, ValueError) as error:
             what = error.strerror if isinstance(error, OSError) else error
             raise ToolFailure(f"the command could not be started in {directory}: {what}") from error
+        from .output import WithoutSecrets
         from .runs import Recorder, Run, result
 
-        ended = Run(running, context, Recorder(self.host)).to_its_end(timeout)
+        recorder = Recorder(self.host, WithoutSecrets(context.cleaner()))
+        ended = Run(running, context, recorder).to_its_end(timeout)
         return result(command, ended, timeout, time.monotonic() - started)
 
     def _directory(self, cwd: str, context: ToolContext) -> Path:

@@ -18,7 +18,7 @@ from hrns.context import ToolContext
 from hrns.messages import Status, Terminal, ToolResult
 
 from .host import Command, Host, LogFile
-from .output import HeadAndTail, Live, clean
+from .output import HeadAndTail, Live, WithoutSecrets, clean
 
 __all__ = ["Ended", "Recorder", "Run", "result"]
 
@@ -45,10 +45,12 @@ _Outcome: TypeAlias = Literal["ended", "timed out", "cancelled"]
 class Recorder:
     """Where the output goes: its ends into memory, a little to people, all of a long one to a log.
 
-    It is written by the thread that reads the pipe, and read by the thread of the tool.
+    Secrets are taken out first: cut short, they would not be known any more. It is written by the
+    thread that reads the pipe, and read by the thread of the tool.
     """
 
     host: Host
+    without_secrets: WithoutSecrets
     ends: HeadAndTail = field(factory=lambda: HeadAndTail(HEAD_BYTES, TAIL_BYTES))
     live: Live = field(factory=lambda: Live(LIVE_BYTES))
     log: LogFile | None = None
@@ -59,24 +61,31 @@ class Recorder:
     def add(self, piece: bytes) -> bool:
         """One more piece; whether people have something new to look at."""
         with self.lock:
-            if self.ends.total + len(piece) > HEAD_BYTES + TAIL_BYTES:
-                self._open_log()
-            if self.log is not None:
-                self.log.write(piece)
-            if not self.watched:
-                return False
-            self.ends.add(piece)
-            return self.live.add(piece)
+            return self._add(self.without_secrets.feed(piece))
+
+    def _add(self, piece: bytes) -> bool:
+        if not piece:
+            return False
+        if self.ends.total + len(piece) > HEAD_BYTES + TAIL_BYTES:
+            self._open_log()
+        if self.log is not None:
+            self.log.write(piece)
+        if not self.watched:
+            return False
+        self.ends.add(piece)
+        return self.live.add(piece)
 
     def leave(self) -> None:
         """The tool is done, the pipe is not: what still comes goes to the log alone."""
         with self.lock:
+            self._add(self.without_secrets.end())
             self.watched = False
             self._open_log()
 
     def close(self) -> None:
         """Nothing will come any more."""
         with self.lock:
+            self._add(self.without_secrets.end())
             if self.log is not None:
                 self.log.close()
 

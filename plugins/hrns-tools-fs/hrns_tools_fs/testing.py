@@ -20,7 +20,7 @@ from .toolset import make_tools
 
 __all__ = ["Toolbox", "tools"]
 
-from hrns.context import SessionContext, ToolContext
+from hrns.context import AsItIs, Cleaner, SessionContext, ToolContext
 from hrns.errors import ToolFailure
 from hrns.messages import ToolResult
 from hrns.permissions import Access, Prepared, Verdict
@@ -36,12 +36,14 @@ class Toolbox:
         host: the machine.
         shown: the pieces of output that people saw.
         judge: what permission policies say of what a call finds on its way.
+        cleaner: gives what takes secrets out of what a command prints.
     """
 
     session: SessionContext
     host: Host = field(factory=LocalHost)
     shown: list[str] = field(factory=list)
     judge: Callable[[Access], Verdict] = field(default=lambda _: Verdict("allow"))
+    cleaner: Callable[[], Cleaner] = AsItIs
 
     def __attrs_post_init__(self) -> None:
         self.tools: dict[str, Tool] = {tool.name: tool for tool in make_tools(self.host)}
@@ -49,7 +51,8 @@ class Toolbox:
     def context(self) -> ToolContext:
         """What a tool is given."""
         cancel = self.session.cancel
-        return ToolContext("call", self.session, cancel, self.shown.append, self.judge)
+        show = self.shown.append
+        return ToolContext("call", self.session, cancel, show, self.judge, self.cleaner)
 
     def prepare(self, name: str, **arguments: Any) -> Prepared:
         """What a call would touch."""

@@ -18,6 +18,7 @@ from hrns_tools_fs.testing import Toolbox
 
 from hrns.messages import Terminal, ToolResult
 from hrns.permissions import Access, Prepared
+from hrns.redact import Redactor
 
 pytest_plugins = ["hrns_tools_fs.testing"]
 
@@ -406,3 +407,19 @@ def test_directory_that_is_gone_is_told(tools: Toolbox, tmp_path: Path) -> None:
     assert tools("run_command", command="pwd") == (
         f"ERROR: the command could not be started in {directory}: No such file or directory"
     )
+
+
+def test_secrets_are_in_no_part_of_the_output_nor_in_its_log(tools: Toolbox) -> None:
+    key = "sk-planted-0123456789"
+    tools.cleaner = Redactor([key]).pieces
+    split = f"printf {key[:9]}; sleep 0.2; printf '{key[9:]}\\n'"
+    lines = f"i=0; while [ $i -lt 4000 ]; do echo {key}$i; i=$((i+1)); done"
+    result = tools.result("run_command", command=f"{split}; {lines}; printf {key[:12]}")
+    log = Path(json.loads(result.structured or "")["log"])
+    whole = log.read_text()
+    log.unlink()
+    assert whole == "".join(f"[redacted]{n}\n" for n in ["", *range(4000)]) + key[:12]
+    assert result.text.count("[redacted]") > 1000
+    assert isinstance(result.display, Terminal)
+    seen = [result.text, result.display.output, "".join(tools.shown)]
+    assert [text for text in seen if key[:4] in text.replace(key[:12], "")] == []
