@@ -5,12 +5,16 @@ Every text goes through `plain` on its way, so nothing but these styles steers t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import Literal, TypeAlias
 
 from attrs import frozen
 
 from hrns.cli.printing import plain
+
+from .cells import wrapped
 
 __all__ = ["THEMES", "Paint", "Style", "Theme", "theme_of"]
 
@@ -24,6 +28,8 @@ _COLOURS: Mapping[Theme, Mapping[Style, str]] = {
     "dark": {"accent": "36", "good": "32", "bad": "31", "warning": "33"},
     "light": {"accent": "34", "good": "32", "bad": "31", "warning": "35"},
 }
+_CHANGED = re.compile(r" *\d+ ([+-])")
+_BETWEEN = re.compile(r" +\.\.\.\Z|\+\d+ lines \(")
 
 
 @frozen
@@ -47,8 +53,25 @@ class Paint:
         return "\n".join(f"\x1b[{code}m{line}\x1b[0m" if line else "" for line in text.split("\n"))
 
     def diff(self, lines: list[str]) -> str:
-        """The lines of a unified diff; the signs at their heads say the same as the colours."""
+        """The lines of `diff_lines`; the signs behind the numbers say the same as the colours."""
         return "\n".join(self(line, _diff_style(line)) for line in lines)
+
+    def wrapped(self, parts: list[tuple[str, Style]], width: int) -> str:
+        """Parts of one line, each in its style, broken between words where that is too long."""
+        parts = [(plain(text), style) for text, style in parts]
+        rows = wrapped("".join(text for text, _ in parts), width, whole_words=False).split("\n")
+        styles = (style for text, style in parts for each in text if not each.isspace())
+        return "\n".join("".join(self._runs(row, styles)) for row in rows)
+
+    def _runs(self, row: str, styles: Iterator[Style]) -> Iterator[str]:
+        """The row; each character but blanks takes the next style."""
+        style: Style = ""
+        cells: list[tuple[str, Style]] = []
+        for character in row:
+            style = style if character.isspace() else next(styles)
+            cells.append((character, style))
+        for style, run in groupby(cells, key=lambda cell: cell[1]):
+            yield self("".join(character for character, _ in run), style)
 
 
 def theme_of(environ: Mapping[str, str], wanted: object = None) -> Theme:
@@ -61,8 +84,7 @@ def theme_of(environ: Mapping[str, str], wanted: object = None) -> Theme:
 
 
 def _diff_style(line: str) -> Style:
-    if line.startswith(("+++", "---")):
-        return "bold"
-    if line.startswith("@@"):
-        return "accent"
-    return "good" if line.startswith("+") else "bad" if line.startswith("-") else ""
+    found = _CHANGED.match(line)
+    if found is None:
+        return "dim" if _BETWEEN.match(line) else ""
+    return "good" if found[1] == "+" else "bad"

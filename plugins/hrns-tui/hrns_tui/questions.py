@@ -16,6 +16,7 @@ from .screen import Screen
 
 __all__ = ["Questions", "describe", "kept"]
 
+_DIFF_ROWS = 80
 _NO = re.compile(r"no?(?:[\s,:]+(?P<reason>.*))?", re.IGNORECASE | re.DOTALL)
 _YES: Mapping[str, Literal["once", "session", "always"]] = {
     "y": "once",
@@ -72,17 +73,21 @@ def kept(answer: Answer, save: Callable[[str], object], tell: Callable[[str], ob
     return answer
 
 
-def describe(question: Question, *, titled: bool = False) -> list[str]:
+def describe(
+    question: Question, *, titled: bool = False, more: str = "(and {} more lines)"
+) -> list[str]:
     """What would be done, line by line; a change of a file as a diff.
 
     Parameters:
         titled: whether the title of the call comes first, if it has one.
+        more: says how many lines of the diff are left out.
     """
     call, prepared = question.call, question.prepared
-    title = prepared.title if titled else ""
-    lines = [title] if title else [] if prepared.title else [f"{call.name} {call.arguments}"]
+    named = prepared.title or f"{call.name} {call.arguments}"
+    lines = [named] if titled or not prepared.title else []
     lines += [question.verdict.reason] if question.verdict.reason else []
-    lines += diff_lines(prepared.preview) if isinstance(prepared.preview, Diff) else []
+    if isinstance(prepared.preview, Diff):
+        lines += diff_lines(prepared.preview, named, _DIFF_ROWS, more)
     return "\n".join(lines).split("\n")
 
 

@@ -102,7 +102,7 @@ def test_rule_that_cannot_be_saved_holds_for_the_session() -> None:
 def test_description_is_the_reason_and_the_change() -> None:
     diff = Diff("a.txt", "one\ntwo\n", "one\n2\n")
     assert describe(question(Prepared(title="t", preview=diff))) == (
-        ["it would run rm", "--- a.txt", "+++ a.txt", "@@ -1,2 +1,2 @@", " one", "-two", "+2"]
+        ["it would run rm", "a.txt", "1  one", "2 -two", "2 +2"]
     )
 
 
@@ -113,11 +113,11 @@ def test_description_of_a_call_without_a_title_is_its_arguments() -> None:
 def test_description_of_a_large_change_is_cut() -> None:
     new = "".join(f"{number}\n" for number in range(500))
     lines = describe(question(Prepared(title="t", preview=Diff("a", None, new))))
-    assert len(lines) == 82
-    assert lines[-1] == "(and 423 more lines)"
+    assert lines[:3] == ["it would run rm", "a", "  1 +0"]
+    assert (len(lines), lines[-1]) == (83, "(and 420 more lines)")
     huge = Diff("a", "x" * 300_000, "")
     assert describe(question(Prepared(title="t", preview=huge))) == (
-        ["it would run rm", "(a: 300000 characters become 0)"]
+        ["it would run rm", "a", "(300000 characters become 0)"]
     )
 
 

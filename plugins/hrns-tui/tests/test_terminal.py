@@ -607,12 +607,12 @@ def test_reasoning_tools_and_answer_are_shown_in_their_order(home: Home) -> None
             shown = terminal.text.partition("> Show me.\n")[2]
             shown = re.sub(r"\d+(\.\d)? s\b", "S", shown.rpartition(" · m (home)")[0])
             shown = shown.replace("thought for S:", "thought:")  # where the machine is slow
-            assert re.sub(r"(  error: ).+?(  S)", r"\1...\2", shown) == (
-                "\nthought: He wants ...\n\nLet me see.\n\n* show  ok  S\n"
-                "* missing  error: ...  S\n* show  error: ...  S\n\nThat was it.\n\nready"
+            assert re.sub(r"(  error: ).+", r"\1...", shown) == (
+                "\nthought: He wants ... (Ctrl-T)\n\nLet me see.\n\n* show  ok  S\n"
+                "* missing  error: ...\n* show  error: ...\n\nThat was it.\n\nready"
             )
             assert re.search(
-                rb"\x1b\[2mthought( for \d+ s)?: He wants \.\.\.\x1b\[0m\r", terminal.raw
+                rb"\x1b\[2mthought( for \d+ s)?: He wants \.\.\. \(Ctrl-T\)\x1b\[0m\r", terminal.raw
             )
 
 
@@ -1165,7 +1165,6 @@ def test_dumb_terminal_has_plain_lines(home: Home) -> None:
             terminal.ready()
             terminal.type("And?\n")
             terminal.see("Once")
-            time.sleep(0.3)  # Python may miss a signal that comes just as it begins to wait
             terminal.type("\x03")
             terminal.ready()
             terminal.type("\x03")
@@ -1387,7 +1386,7 @@ def test_tool_is_one_line_its_output_a_tail_and_its_diff_is_shown(home: Home) ->
             terminal.type("\x1b")
             terminal.see("note: interrupted")
             terminal.ready()
-            assert "line 19" not in terminal.text
+            assert re.search(r"ok  \d+\.\d s\n  \+16 lines \(Ctrl-O\)\n  line 16\n", terminal.text)
             terminal.type("Go on.\r")
             terminal.see("Done.")
             terminal.ready()

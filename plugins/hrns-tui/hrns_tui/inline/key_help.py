@@ -16,7 +16,8 @@ KEYS = (
     ("Up, Down, Ctrl-R", "what was sent before, and a search in it"),
     ("Tab", "completes /commands, their arguments, and files after @"),
     ("Shift-Tab", "the next permission mode"),
-    ("Ctrl-O", "the whole output of the last tool"),
+    ("Ctrl-O", "the whole output of the last tool; again: of the one before"),
+    ("Ctrl-T", "all that was thought last; again: before that"),
     ("Ctrl-G", "opens the message in $EDITOR"),
     ("!command", "runs it; its output goes along with the next message"),
 )

@@ -19,12 +19,16 @@ _ANSWERS = ("y", "s", "a", "n", "r")
 
 
 def build_keys(
-    desk: Desk, show_output: Callable[[], object], enter_sends: Callable[[], bool]
+    desk: Desk,
+    show_output: Callable[[], object],
+    show_thought: Callable[[], object],
+    enter_sends: Callable[[], bool],
 ) -> KeyBindings:
     """All of them.
 
     Parameters:
         show_output: shows the whole output of the last tool.
+        show_thought: shows what was thought last.
         enter_sends: whether the Enter that was read last is none of a paste.
     """
     keys = KeyBindings()
@@ -44,6 +48,10 @@ def build_keys(
     @keys.add("c-o")
     def _output(_: KeyPressEvent) -> None:
         show_output()
+
+    @keys.add("c-t")
+    def _thought(_: KeyPressEvent) -> None:
+        show_thought()
 
     @keys.add("s-tab", filter=~has_completions)
     def _mode(_: KeyPressEvent) -> None:
@@ -72,6 +80,11 @@ def _sending(keys: KeyBindings, desk: Desk, enter_sends: Callable[[], bool]) -> 
             buffer.complete_state = None
         else:
             desk.submit()
+
+    @keys.add("c-u", filter=~is_searching)
+    def _empty(event: KeyPressEvent) -> None:
+        if text := desk.empty():
+            event.app.clipboard.set_text(text)
 
     @keys.add("c-j", filter=~is_searching & ~desk.types_answer)
     @keys.add("escape", "enter", filter=~is_searching & ~desk.types_answer)

@@ -30,11 +30,19 @@ _ANSI = re.compile(r"\x1b\[[0-9;:?<>=]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1
 
 @frozen
 class RunningCall:
-    """A tool call that is not answered yet: since when, and the end of its output."""
+    """A tool call that is not answered yet.
+
+    Parameters:
+        title: what it does.
+        since: when it began to run, or None if it does not: a person is asked about it.
+        output: the end of what it printed.
+        timed: whether its end is told of when it comes.
+    """
 
     title: str
-    since: float
+    since: float | None
     output: str = ""
+    timed: bool = True
 
 
 @frozen
@@ -123,7 +131,7 @@ def _end_of_code(code: str, rows: int) -> str:
 
 
 def _call(call: RunningCall, width: int, paint: Paint) -> list[str]:
-    seconds = monotonic() - call.since
-    head = paint(cut(f"* {call.title}", width - 10), "bold") + paint(f"  {seconds:.0f} s", "dim")
+    took = f"  {monotonic() - call.since:.0f} s" if call.since is not None else ""
+    head = paint(cut(f"* {call.title}", width - 10), "bold") + paint(took, "dim")
     output = plain(without_ansi(call.output).replace("\t", "    ")).rstrip().splitlines()
     return [head, *(paint(cut(f"  {line}", width), "dim") for line in output[-_OUTPUT_ROWS:])]

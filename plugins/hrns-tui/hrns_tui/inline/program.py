@@ -70,7 +70,12 @@ class Program:
             output,
             input=typed,
             layout=build_layout(self.desk, panels, lambda: self.screen.paint),
-            key_bindings=build_keys(self.desk, self.screen.show_output, lambda: typed.enter_sends),
+            key_bindings=build_keys(
+                self.desk,
+                self.screen.show_output,
+                self.screen.show_thought,
+                lambda: typed.enter_sends,
+            ),
             style=Style([]),
             include_default_pygments_style=False,
         )
@@ -218,7 +223,6 @@ class Program:
 
     def _aside(self) -> list[str]:
         desk, paint = self.desk, self.screen.paint
-        waiting = [*desk.queued, *(typed.shown for typed in desk.later)]
         room = self.size()[0] - 38
         lines = [f"queued: {_first(text, room)}  (Esc takes it back)" for text in waiting]
         goes = [f"goes along: {_first(each.label, room)}  (Esc drops it)" for each in desk.attached]

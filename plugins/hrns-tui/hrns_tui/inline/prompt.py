@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from hrns.cancel import Cancel
 from hrns.cli.printing import plain
+from hrns.messages import Diff
 from hrns.permissions import Answer, Question
 from hrns.session import Session
 
@@ -191,7 +192,7 @@ class InlineQuestions:
 
     def _form(self, question: Question) -> CallForm:
         """The question; what would be done stands whole above it if there is no room for that."""
-        title, *lines = plain("\n".join(describe(question, titled=True))).split("\n")
+        title, *lines = plain("\n".join(describe(question, titled=True, more=MORE))).split("\n")
 
         def described(columns: int) -> list[str]:
             paint = self._screen.paint
@@ -212,6 +213,17 @@ class InlineQuestions:
 _AROUND = 12
 """Rows that the rest of the frame may take while a question is put."""
 
+        call, prepared = question.call, question.prepared
+        preview = prepared.preview if isinstance(prepared.preview, Diff) else None
+        self._screen.asks(call.id, prepared.title or call.name, preview)
+        answer = Answer("no")
+        try:
+            answer = self._answer(question)
+        finally:
+            self._screen.answered(call.id, runs=answer.kind != "no")
+        return answer
+
+    def _answer(self, question: Question) -> Answer:
 
 def _given(reply: T | Dismissed) -> T:
     if isinstance(reply, Dismissed):

@@ -32,26 +32,27 @@ from hrns.chunks import (
     UsageChunk,
 )
 from hrns.cli.printing import plain
-from hrns.messages import Diff, Terminal
+from hrns.messages import Diff
 
-from ..cells import wrapped
-from ..diffs import diff_lines
+from ..cells import cells, wrapped
 from ..paint import Paint, Style, Theme
-from ..wording import failure, how_it_went, one_line, told
+from ..wording import failure, one_line, told
 from .blocks import BlockSplitter
-from .live import Live, RunningCall, without_ansi
+from .kept import Shelf, Whole
+from .live import Live, RunningCall
+from .outcome import outcome_rows
+from .retries import Retries
 from .stage import Stage
 from .status import Meter
+from .tally import Tally
 
 __all__ = ["InlineScreen"]
 
 Kind: TypeAlias = Literal["", "answer", "tools", "thought", "said", "notice", "error", "person"]
 
 _OUTPUT_LIMIT = 20_000
-_DIFF_ROWS = 40
-_SHELL_ROWS = 200
-_WHOLE_ROWS = 5000
 _PERSON_ROWS = 40
+_UNFOLD = "(Ctrl-T)"
 
 
 class InlineScreen:
@@ -61,12 +62,22 @@ class InlineScreen:
         stage: where it is drawn.
         paint: how.
         width: gives the columns of the terminal.
+        clock: gives the seconds.
     """
 
-    def __init__(self, stage: Stage, paint: Paint, width: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        paint: Paint,
+        width: Callable[[], int],
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         self.paint = paint
         self._width = width
+        self._clock = clock
         self.meter = Meter()
+        self.retries = Retries(clock)
+        self._tally = Tally(clock)
         self._stage = stage
         self._lock = stage.lock
         self._answer = BlockSplitter()
@@ -74,7 +85,8 @@ class InlineScreen:
         self._thought_since = 0.0
         self._calls: dict[str, RunningCall] = {}
         self._above: Kind = ""
-        self._last_output = ("", "")
+        self._outputs = Shelf()
+        self._thoughts = Shelf()
         stage.snapshot = self._snapshot
 
     def show(self, chunk: Chunk) -> None:
@@ -94,6 +106,7 @@ class InlineScreen:
                 self._end_call(chunk)
             case UsageChunk(usage):
                 self.meter.count(usage)
+                self._tally.count(usage)
             case _:
                 self._show_rare(chunk)
         self._stage.wake()
@@ -103,15 +116,18 @@ class InlineScreen:
         match chunk:
             case MessageDoneChunk():
                 self._finish()
+                self._tell_retries()
+                self.retries.done()
             case QueuedChunk(text):
                 self.person(text)
             case DiscardChunk():
-                self._discard()
-                self.notice(told(chunk))
-            case NoticeChunk() | RetryChunk():
+                self._discard(chunk)
+            case RetryChunk():
+                self.retries.retry(chunk)
+            case NoticeChunk():
                 self.notice(told(chunk))
             case ErrorChunk():
-                self.error(failure(chunk))
+                self._fail(chunk)
             case EndChunk():
                 self._end(chunk)
             case _:
@@ -153,18 +169,38 @@ class InlineScreen:
         """The prompt follows, which stands apart anyway."""
 
     def show_output(self) -> None:
-        """Show the whole output of the last tool call."""
-        title, text = self._last_output
-        lines = without_ansi(text).rstrip().split("\n") if text.strip() else ["(nothing)"]
-        cut = [f"(and {len(lines) - _WHOLE_ROWS} more lines)"] if len(lines) > _WHOLE_ROWS else []
-        head = title or "no tool was called yet"
+        self._tally.begin()
+        """Show the whole output of the last tool call; again, of the one before."""
+        self._show_whole(self._outputs, "no tool was called yet")
+
+    def show_thought(self) -> None:
+        """Show the whole of what was thought last; again, of what was thought before."""
+        self._show_whole(self._thoughts, "nothing was thought yet")
+
+    def _show_whole(self, shelf: Shelf, nothing: str) -> None:
         with self._lock:
             above, self._above = self._above, "said"
             gap = "\n" if above else ""
-            body = self.paint("\n".join([*lines[:_WHOLE_ROWS], *cut]), "dim") if title else ""
-            self._stage.put(
-                f"{gap}{self.paint(head, 'bold')}\n{body}\n" if body else f"{gap}{head}\n"
-            )
+            self._stage.put(f"{gap}{whole.shown(self.paint) if whole else nothing}\n")
+
+    def asks(self, call_id: str, title: str, preview: Diff | None) -> None:
+        """The person is asked about a call: until it is answered, nothing of it runs."""
+        self._tally.wait()
+        with self._lock:
+            for other, call in self._calls.items():
+                # What runs beside may be done long before the question, and is told of after it.
+                since = None if other == call_id else call.since
+                self._calls[other] = evolve(call, since=since, timed=other == call_id)
+            if preview is not None:
+                self._outputs.put(Whole(call_id, title, display=preview))
+
+    def answered(self, call_id: str, *, runs: bool) -> None:
+        """The question is answered; the call runs from now on, or never."""
+        self._tally.go_on()
+        with self._lock:
+            if runs and (call := self._calls.get(call_id)):
+                self._calls[call_id] = evolve(call, since=self._clock())
+            whole = shelf.take()
 
     def recall(self, text: str) -> None:
         """Show what the person said before."""
@@ -206,6 +242,7 @@ class InlineScreen:
         self._put_blocks(self._answer.finished())
 
     def _put_blocks(self, blocks: list[str]) -> None:
+        self.retries.answered()
         """Put finished blocks; they leave the tail in the same moment."""
         for block in blocks:
             shown = self._rendered(block) if block.strip() else ""
@@ -223,22 +260,29 @@ class InlineScreen:
         self._finish_answer()
         with self._lock:
             if not self._thought:
-                self._thought_since = monotonic()
+                self._thought_since = self._clock()
             self._thought.append(text)
 
+        self.retries.answered()
     def _fold_thought(self) -> None:
         """What the model thought as one line."""
         if not self._thought:
             return
-        text = "".join(self._thought)
-        seconds = monotonic() - self._thought_since
+        text = "".join(self._thought).strip()
+        seconds = self._clock() - self._thought_since
+        took = f" for {seconds:.0f} s" if seconds >= 1 else ""
         with self._lock:
             self._thought.clear()
-            if text.strip():
-                took = f" for {seconds:.0f} s" if seconds >= 1 else ""
-                head = f"thought{took}: "
-                line = head + one_line(text, self._width() - len(head) - len(" ...") - 1)
-                self._write("thought", self.paint(line, "dim"))
+            if text:
+                self._thoughts.put(Whole(f"{self._clock()}", f"thought{took}:", text))
+                self._write("thought", self.paint(self._folded(f"thought{took}: ", text), "dim"))
+
+    def _folded(self, head: str, text: str) -> str:
+        """As much of a text as there is room for in a row, and the key that shows all of it."""
+        room = self._width() - len(head) - 1
+        if "\n" not in text and cells(text) <= room:
+            return head + text
+        return f"{head}{one_line(text, room - len(f' ... {_UNFOLD}'))} {_UNFOLD}"
 
     def _finish_answer(self) -> None:
         from .blocks import split_blocks
@@ -251,7 +295,7 @@ class InlineScreen:
         self._fold_thought()
         self._finish_answer()
 
-    def _discard(self) -> None:
+    def _discard(self, chunk: DiscardChunk) -> None:
         with self._lock:
             self._answer = BlockSplitter()
             self._thought.clear()
@@ -260,13 +304,31 @@ class InlineScreen:
         self._finish()
         title = one_line(chunk.title or chunk.tool_name)
         with self._lock:
-            self._calls[chunk.call_id] = RunningCall(title, monotonic())
+            self._calls[chunk.call_id] = RunningCall(title, self._clock())
+            self.retries.discard(chunk)
+
+    def _tell_retries(self, *, failed: bool = False) -> None:
+        with self._lock:
+            self._write_retries(failed=failed)
+
+    def _write_retries(self, *, failed: bool = False) -> None:
+        if said := self.retries.over(failed=failed):
+            self._write("notice", self._wrapped(f"note: {said}", "warning"))
+
+    def _fail(self, chunk: ErrorChunk) -> None:
+        self._finish()
+        tries = self.retries.tries
+        self._tell_retries(failed=True)
+        first, newline, rest = failure(chunk).partition("\n")
+        often = f" (asked {tries + 1} times)" if tries else ""
+        self.error(f"{first}{often}{newline}{rest}")
 
     def _output(self, call_id: str, text: str) -> None:
         with self._lock:
+        self._tally.call()
             if call := self._calls.get(call_id):
                 output = (call.output + text)[-_OUTPUT_LIMIT:]
-                self._calls[call_id] = RunningCall(call.title, call.since, output)
+                self._calls[call_id] = evolve(call, output=output)
 
     def _inside(self, chunk: SubagentChunk) -> None:
         """What goes on in a call that is a run of its own: its text, and the tools it calls."""
@@ -281,31 +343,12 @@ class InlineScreen:
 
     def _end_call(self, chunk: ToolCallErrorChunk | ToolCallResultChunk) -> None:
         self._finish()
-        result = chunk.result
-        call = self._calls.get(chunk.call_id) or RunningCall(one_line(chunk.tool_name), monotonic())
-        took = f"  {monotonic() - call.since:.1f} s"
-        if result.status == "ok":
-            line = self.paint(f"* {call.title}", "bold") + self.paint("  ok", "good")
-        else:
-            why = f"  {how_it_went(result.status, chunk.text)}"
-            line = self.paint(f"* {call.title}", "bold") + self.paint(why, "bad")
-        lines = [line + self.paint(took, "dim"), *self._displayed(chunk)]
-        whole = result.display.output if isinstance(result.display, Terminal) else chunk.text
+        call = self._calls.get(chunk.call_id) or RunningCall(one_line(chunk.tool_name), None)
+        rows = outcome_rows(call, chunk, self._clock(), self._width() - 1, self.paint)
         with self._lock:
             self._calls.pop(chunk.call_id, None)
-            self._last_output = (f"* {call.title}", whole)
-            self._write("tools", "\n".join(lines))
-
-    def _displayed(self, chunk: ToolCallErrorChunk | ToolCallResultChunk) -> list[str]:
-        """What people see of a result below its line."""
-        match chunk.result.display:
-            case Diff() as diff:
-                return self.paint.diff(diff_lines(diff, _DIFF_ROWS)).split("\n")
-            case Terminal(output=output) if chunk.tool_name == "!":
-                lines = without_ansi(output).rstrip().split("\n")[-_SHELL_ROWS:]
-                return [self.paint(f"  {line}") for line in lines]
-            case _:
-                return []
+            self._outputs.put(Whole.of(chunk.call_id, f"* {call.title}", chunk.result))
+            self._write("tools", "\n".join(rows))
 
     def _end(self, end: EndChunk) -> None:
         self._finish()
@@ -315,14 +358,22 @@ class InlineScreen:
             self.notice(end.text or "interrupted")
         elif end.reason in ("limit", "refused") and end.text:
             self.notice(end.text)
+        self._tell_retries(failed=True)
+        self.retries.done()
 
     def _put(self, kind: Kind, text: str) -> None:
         self._finish()
         with self._lock:
             self._write(kind, text)
 
+        if took := self._tally.told():
+            self._put("said", self.paint(took, "dim"))
+        self._tally.begin()
     def _write(self, kind: Kind, text: str) -> None:
         """Put lines for good, a blank one above them if they are of another kind."""
         gap = "\n" if self._needs_gap(kind) else ""
         self._above = kind
         self._stage.put(f"{gap}{text}\n")
+        if kind in ("answer", "thought"):
+            self._write_retries()
+            self.retries.put()

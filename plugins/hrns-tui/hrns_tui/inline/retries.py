@@ -1,0 +1,78 @@
+"""What is told of requests that failed and are made again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hrns.chunks import DiscardChunk, RetryChunk
+
+from ..wording import one_line
+
+__all__ = ["Retries"]
+
+
+class Retries:
+    """Those of one reply: told in place while they go on, and in one line when that is over.
+
+    Parameters:
+        clock: gives the seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self.tries = 0
+        self._going: tuple[int, float, str] | None = None
+        self._reason = ""
+        self._void = False
+        self._stands = False
+
+    def put(self) -> None:
+        """A part of the reply was printed."""
+        self._stands = True
+
+    def discard(self, chunk: DiscardChunk) -> None:
+        """The reply broke off; what was printed of it stays there, and is void."""
+        self._reason = chunk.text
+        self._void, self._stands = self._void or self._stands, False
+
+    def retry(self, chunk: RetryChunk) -> None:
+        """The request will be made again."""
+        self.tries = chunk.attempt
+        self._reason = chunk.text
+        self._going = (chunk.attempt, self._clock() + chunk.delay_s, one_line(chunk.text))
+
+    def answered(self) -> None:
+        """Something came of it."""
+        self._going = None
+
+    def state(self, limit: int) -> tuple[str, str]:
+        """What goes on now and why, to be shown in place; "" if no request is made again.
+
+        Parameters:
+            limit: how often it is made again at most.
+        """
+        if self._going is None:
+            return "", ""
+        attempt, until, reason = self._going
+        left = until - self._clock()
+        when = f" in {left:.0f} s" if left >= 0.5 else ""
+        return f"retry {attempt}/{max(limit, attempt)}{when}", reason
+
+    def over(self, *, failed: bool = False) -> str:
+        """What to say of them, once, before something else is printed.
+
+        Parameters:
+            failed: whether no reply came at last, of which the error tells.
+        """
+        tries, void = self.tries, self._void
+        self.tries, self._void, self._going = 0, False, None
+        why = one_line(self._reason)
+        if void:
+            return f"what stands above of this reply is void, it broke off: {why}"
+        if not tries or failed:
+            return ""
+        return f"asked again{f' {tries} times' if tries > 1 else ''}: {why}"
+
+    def done(self) -> None:
+        """The reply is complete."""
+        self.tries, self._void, self._stands, self._going = 0, False, False, None
