@@ -19,6 +19,7 @@ from types import FrameType
 from attrs import define
 
 from ..cancel import Cancel
+from ..missed import none_missed
 
 __all__ = ["Interrupted", "Signals", "handled"]
 
@@ -30,9 +31,6 @@ Earlier ones are the same wish: a terminal and a wrapper that passes signals on 
 
 LAST_S = 5.0
 """Seconds after a signal when the process ends whatever it does: nobody may read its output."""
-
-AGAIN_S = 0.1
-"""Seconds after a signal when it is sent again if it was not handled."""
 
 _REASONS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "terminated"}
 
@@ -95,7 +93,7 @@ def handled(cancel: Cancel) -> Iterator[Signals]:
     numbers = [one for one in known if one == signal.SIGINT or _is_heeded(one)]
     before = {number: signal.signal(number, signals.handle) for number in numbers}
     try:
-        with _none_missed(signals):
+        with none_missed(numbers, lambda: bool(signals.number)):
             yield signals
     finally:
         # After a first signal the program is about to end: a second one is not to change how.
@@ -103,42 +101,6 @@ def handled(cancel: Cancel) -> Iterator[Signals]:
             signal.signal(number, signal.SIG_IGN if signals.number else handler)
         if signals.number and hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-@contextmanager
-def _none_missed(signals: Signals) -> Iterator[None]:
-    """Inside the block the first signal is handled also if it comes just as a wait begins.
-
-    Python takes note of a signal and handles it when the main thread looks. One that comes between
-    the last look and the system call that waits, or that another thread gets, interrupts nothing,
-    and would be handled when the wait is over. So a thread hears of it too, and interrupts the
-    main thread until it has looked.
-    """
-    if not hasattr(signal, "pthread_kill"):  # Windows, where nothing waits for long
-        yield
-        return
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
-    earlier = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    threading.Thread(
-        target=_pass_on, args=(reading, signals), name="hrns signals", daemon=True
-    ).start()
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(earlier)
-        os.close(writing)
-
-
-def _pass_on(reading: int, signals: Signals) -> None:
-    """Send what is read there to the main thread; to be ended by closing the other end."""
-    main = threading.main_thread().ident
-    assert main is not None, "it runs"  # noqa: S101
-    while heard := os.read(reading, 1):
-        time.sleep(AGAIN_S)
-        if not signals.number and signal.Signals(heard[0]).name in _REASONS:
-            signal.pthread_kill(main, heard[0])  # which is heard, too
-    os.close(reading)
 
 
 def _is_heeded(number: signal.Signals) -> bool:

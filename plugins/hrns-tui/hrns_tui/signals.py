@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any
 
 from hrns.cancel import Cancel
+from hrns.missed import none_missed
 
 __all__ = ["ENDING", "handled", "leaving_on_signals", "let_go", "turn_signals"]
 
@@ -51,8 +52,9 @@ def turn_signals(cancel: Cancel) -> Iterator[None]:
             ending.append(number)
         cancel.set("interrupted" if number == signal.SIGINT else "terminated")
 
+    numbers = (signal.SIGINT, *ENDING)
     try:
-        with handled(stop, (signal.SIGINT, *ENDING)):
+        with handled(stop, numbers), none_missed(numbers, cancel.is_set):
             yield
     finally:
         if ending:
