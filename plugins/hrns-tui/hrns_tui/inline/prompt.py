@@ -16,6 +16,7 @@ from hrns.session import Session
 
 from ..cells import wrapped
 from ..dialogue import Listing, PromptDialogue, Typed
+from ..diffs import MORE
 from ..listed import context_window, keep_models, list_models, listed_models
 from ..questions import describe, kept
 from .desk import Attachment, Desk, Work, as_typed
