@@ -31,7 +31,7 @@ def one_line(text: str, limit: int = _LINE_LIMIT) -> str:
     lines = plain(text).strip().splitlines() or [""]
     first = lines[0]
     if len(lines) > 1 or cells(first) > limit:
-        return f"{cut(first, limit)} ..."
+        return f"{cut(first, limit).rstrip()} ..."
     return first
 
 

@@ -6,9 +6,12 @@ from collections.abc import Callable
 
 from hrns.chunks import DiscardChunk, RetryChunk
 
+from ..cells import cut
 from ..wording import one_line
 
 __all__ = ["Retries"]
+
+_SHORT_COLUMNS = 24
 
 
 class Retries:
@@ -45,18 +48,24 @@ class Retries:
         """Something came of it."""
         self._going = None
 
-    def state(self, limit: int) -> tuple[str, str]:
-        """What goes on now and why, to be shown in place; "" if no request is made again.
+    def state(self, limit: int) -> list[str]:
+        """What goes on now, and why, the longest words first; empty if nothing is asked again.
 
         Parameters:
             limit: how often it is made again at most.
         """
         if self._going is None:
-            return "", ""
+            return []
         attempt, until, reason = self._going
         left = until - self._clock()
         when = f" in {left:.0f} s" if left >= 0.5 else ""
-        return f"retry {attempt}/{max(limit, attempt)}{when}", reason
+        head = f"retry {attempt}/{max(limit, attempt)}{when}"
+        short = f"{cut(reason, _SHORT_COLUMNS)} ..."
+        return [
+            f"{head}: {reason}",
+            *([f"{head}: {short}"] if len(short) < len(reason) else []),
+            head,
+        ]
 
     def over(self, *, failed: bool = False) -> str:
         """What to say of them, once, before something else is printed.
