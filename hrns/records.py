@@ -144,6 +144,8 @@ class SlashCommand:
         usage: the arguments as `/help` shows them, such as `[NAME]`.
         complete: the words that may complete the argument.
         needs_argument: whether a missing argument shows the usage instead.
+        at_once: whether it may run while the model works, in a thread of its own: it tells what
+            there is, or changes what may change at any time. Then nothing can be asked.
     """
 
     name: str
@@ -154,3 +156,4 @@ class SlashCommand:
         default=_no_completion, eq=False, repr=False
     )
     needs_argument: bool = False
+    at_once: bool = False

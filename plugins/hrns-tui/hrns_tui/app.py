@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from pathlib import Path
 from typing import TextIO
 
@@ -144,15 +145,19 @@ class App:
         self.session = session
         self.screen = screen
         self.prompt = prompt
-        self.say = dialogue.say
-        self.error = dialogue.error
         self._launch = launch
-        self._dialogue = dialogue
+        self.tell_through(dialogue)
         self._ask = ask
         self._to_send: deque[str] = deque()
         self._leaving = False
         self._warned = False
         self._shown = session.id
+
+    def tell_through(self, dialogue: TerminalDialogue) -> None:
+        """Tell and ask by this dialogue."""
+        self.say = dialogue.say
+        self.error = dialogue.error
+        self._dialogue = dialogue
 
     @property
     def keys(self) -> Sequence[tuple[str, str]]:
@@ -290,11 +295,25 @@ class App:
             self._to_send.clear()
             self.screen.notice("interrupted")
 
+    def _meanwhile(self, line: str) -> Callable[[TerminalDialogue], object] | None:
+        """What runs a command while the model works, if it need not wait."""
+        from .dispatch import may_run_at_once, run_command
+
+        if not may_run_at_once(line, self.session):
+            return None
+
+        def run(dialogue: TerminalDialogue) -> None:
+            host = copy(self)
+            host.tell_through(dialogue)
+            run_command(host, line.rstrip())
+
+        return run
+
     def _turn(self, text: str) -> None:
         session = self.session
         if pictures := images_in(text, session.context.cwd):
             self.say(f"goes along: {', '.join(path.name for path in pictures)}")
-        with self.prompt.working(session) as cancel:
+        with self.prompt.working(session, self._meanwhile) as cancel:
             for chunk in session.send(message_of(text, session.context.cwd), cancel=cancel):
                 if isinstance(chunk, QueuedChunk):
                     self.prompt.delivered(chunk.text)
@@ -307,7 +326,7 @@ class App:
             return
         from .shell import shell_report
 
-        with self.prompt.working() as cancel:
+        with self.prompt.working(meanwhile=self._meanwhile) as cancel:
             shown = self._show_shell(command, cancel)
         if shown is not None:
             self.prompt.attach(f"the output of {command}", shell_report(shown))

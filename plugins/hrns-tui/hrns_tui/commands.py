@@ -197,9 +197,9 @@ def choices(host: CommandHost, command: SlashCommand) -> list[tuple[str, str]]:
 
 
 COMMANDS = (
-    SlashCommand("help", "Lists the commands.", _help),
+    SlashCommand("help", "Lists the commands.", _help, at_once=True),
     SlashCommand("new", "Begins a new conversation.", _new),
-    SlashCommand("models", "Lists the models of the provider.", _models),
+    SlashCommand("models", "Lists the models of the provider.", _models, at_once=True),
     SlashCommand(
         "model",
         "Goes on with another model, and makes it the provider's default.",
@@ -208,7 +208,7 @@ COMMANDS = (
         complete=_listed_models,
         needs_argument=True,
     ),
-    SlashCommand("providers", "Lists the providers.", _providers),
+    SlashCommand("providers", "Lists the providers.", _providers, at_once=True),
     SlashCommand(
         "provider",
         "Goes on with another provider and its default model.",
@@ -218,7 +218,7 @@ COMMANDS = (
         needs_argument=True,
     ),
     SlashCommand("connect", "Connects a provider, and goes on with it.", _connect),
-    SlashCommand("agents", "Lists the agents.", _agents),
+    SlashCommand("agents", "Lists the agents.", _agents, at_once=True),
     SlashCommand(
         "agent",
         "Goes on with another agent: its prompt and its tools.",

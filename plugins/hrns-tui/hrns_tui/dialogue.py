@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from attrs import field, frozen
 
@@ -19,6 +19,7 @@ __all__ = [
     "Dialogue",
     "LinePrompting",
     "Listing",
+    "Meanwhile",
     "Prompt",
     "PromptDialogue",
     "TerminalDialogue",
@@ -69,6 +70,10 @@ class TerminalDialogue(Dialogue, Protocol):
 
     def pick_from(self, title: str, lists: Sequence[Listing]) -> str | None:
         """Let the person choose an option of one of the lists; the first is shown first."""
+
+
+Meanwhile: TypeAlias = Callable[[str], Callable[[TerminalDialogue], object] | None]
+"""What runs a command while the model works; None if the command has to wait."""
 
 
 class View(Protocol):
@@ -155,11 +160,14 @@ class Prompt(Protocol):
     def line(self, label: str, *, secret: bool = False) -> str:
         """One line of text, hidden while it is typed if it is secret."""
 
-    def working(self, session: Session | None = None) -> AbstractContextManager[Cancel]:
+    def working(
+        self, session: Session | None = None, meanwhile: Meanwhile | None = None
+    ) -> AbstractContextManager[Cancel]:
         """Inside the block what the person does to interrupt sets the flag.
 
         Parameters:
             session: the session that works, if it does, for messages that are queued.
+            meanwhile: for commands that are typed in the meantime.
         """
 
     def interruptible(self, run: Callable[[], object]) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from hrns.errors import HrnsError, in_words
 from hrns.nearest import nearest
 from hrns.records import CommandHost, SlashCommand
+from hrns.session import Session
 
 from .commands import choices
 
-__all__ = ["run_command"]
+__all__ = ["may_run_at_once", "run_command"]
 
 
 def run_command(host: CommandHost, line: str) -> None:
     """Run the command that a line such as `/model small` names; whatever is off is told."""
     name, argument = _split(line)
-    command = next((each for each in host.session.commands if each.name == name), None)
+    command = _named(name, host.session)
     if command is None:
         host.error(_unknown(name, host.session.commands))
     elif command.needs_argument and not argument:
@@ -22,6 +23,16 @@ def run_command(host: CommandHost, line: str) -> None:
         _offer(host, command)
     else:
         _run(host, command, argument)
+
+
+def may_run_at_once(line: str, session: Session) -> bool:
+    """Whether a line need not wait until the model is done; a mistake is told at once as well."""
+    command = _named(_split(line)[0], session)
+    return command is None or command.at_once
+
+
+def _named(name: str, session: Session) -> SlashCommand | None:
+    return next((each for each in session.commands if each.name == name), None)
 
 
 def _offer(host: CommandHost, command: SlashCommand) -> None:

@@ -97,11 +97,20 @@ def _modes(_session: Session, word: str) -> Iterator[str]:
 
 
 INFORMING = (
-    SlashCommand("context", "Says what the conversation takes of the model's context.", _context),
-    SlashCommand("tools", "Lists the tools, and which of them the agent is offered.", _tools),
-    SlashCommand("skills", "Lists the skills.", _skills),
-    SlashCommand("plugins", "Lists the plugins.", _plugins),
-    SlashCommand("permissions", "Says what is allowed, asked about and denied.", _permissions),
+    SlashCommand(
+        "context",
+        "Says what the conversation takes of the model's context.",
+        _context,
+        at_once=True,
+    ),
+    SlashCommand(
+        "tools", "Lists the tools, and which of them the agent is offered.", _tools, at_once=True
+    ),
+    SlashCommand("skills", "Lists the skills.", _skills, at_once=True),
+    SlashCommand("plugins", "Lists the plugins.", _plugins, at_once=True),
+    SlashCommand(
+        "permissions", "Says what is allowed, asked about and denied.", _permissions, at_once=True
+    ),
     SlashCommand(
         "mode",
         "Changes the permission mode, for this session.",
@@ -109,6 +118,7 @@ INFORMING = (
         usage="NAME",
         complete=_modes,
         needs_argument=True,
+        at_once=True,
     ),
 )
 """In the order in which `/help` lists them."""

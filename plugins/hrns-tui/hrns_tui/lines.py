@@ -17,7 +17,7 @@ from hrns.cancel import Cancel
 from hrns.cli.printing import plain
 from hrns.session import Session
 
-from .dialogue import Typed
+from .dialogue import Meanwhile, Typed
 from .signals import turn_signals
 from .terminal import drop_typed, echo
 
@@ -58,7 +58,11 @@ class LinePrompt:
         return Typed("\n\n".join(parts), text)
 
     @contextmanager
-    def working(self, session: Session | None = None) -> Iterator[Cancel]:  # noqa: ARG002 - nothing is queued here
+    def working(
+        self,
+        session: Session | None = None,  # noqa: ARG002 - nothing is queued here
+        meanwhile: Meanwhile | None = None,  # noqa: ARG002 - nor typed
+    ) -> Iterator[Cancel]:
         """Inside the block signals set the flag, and nothing is echoed."""
         cancel = Cancel()
         with turn_signals(cancel), echo(self._source, on=False):

@@ -201,10 +201,11 @@ RECALLING = (
         _sessions,
         usage="[all]",
         complete=_all,
+        at_once=True,
     ),
     SlashCommand("resume", "Goes on with another session.", _resume, usage="[ID]", complete=_ids),
     SlashCommand("fork", "Goes back to one of your messages, to say it otherwise.", _fork),
     SlashCommand("export", "Writes the conversation to a Markdown file.", _export, usage="[FILE]"),
-    SlashCommand("copy", "Copies the last answer to the clipboard.", _copy),
+    SlashCommand("copy", "Copies the last answer to the clipboard.", _copy, at_once=True),
 )
 """In the order in which `/help` lists them."""

@@ -92,7 +92,12 @@ def hrns_slash_commands():
     def cannot(session, argument):
         raise KeyError(argument)
 
+    def peek(host, argument):
+        if host.pick("Which?", [("a", "")]) is None:
+            host.error(f"nobody is asked for {argument} now")
+
     yield hrns.SlashCommand("break", "Breaks the screen.", break_screen, complete=cannot)
+    yield hrns.SlashCommand("peek", "Looks.", peek, at_once=True)
 
 @hrns.hookimpl
 def hrns_tools():
@@ -647,7 +652,8 @@ def test_each_command_works_at_the_prompt(home: Home) -> None:
             terminal.type("/connect\r")
             terminal.see("a server of your own")
             terminal.type("other\r")
-            for label, keys in (("name:", "next"), ("URL:", f"{server.url}/v1"), ("Key", "k")):
+            named = (("name or URL:", "next"), ("\nURL:", f"{server.url}/v1"), ("Key", "k"))
+            for label, keys in named:
                 terminal.see(label)
                 terminal.type(f"{keys}\r")
             terminal.see("Default model\n> m\n")
@@ -982,13 +988,101 @@ def test_what_is_typed_during_a_turn_is_queued_and_can_be_taken_back(home: Home)
             terminal.type("\x1b")
             terminal.wait(lambda terminal: terminal.line == "> wrong")
             assert "queued: wrong" not in terminal.text
-            terminal.type("\x15/agents\r")
-            terminal.see("queued: /agents")
+            terminal.type("\x15/agent Explorer\r")
+            terminal.see("queued until it is done: /agent Explorer")
             go_on.set()
-            terminal.see("Once upon a time.\n\n> too early\n\nOk.\n\n> /agents\n")
+            terminal.see("Once upon a time.\n\n> too early\n\nOk.\n\n")
+            terminal.see("\n> /agent Explorer\n\nThe agent is Explorer")
             terminal.ready()
             assert "queued" not in terminal.text
         assert last_words(server) == ["Tell.", "too early"]
+
+
+def test_what_is_queued_can_be_sent_at_once(home: Home) -> None:
+    with serving(stalled("Once upon"), chat_stream("Blue."), stalled("And")) as server:
+        home.use(server)
+        with open_terminal(home) as terminal:
+            terminal.ready()
+            terminal.type("Tell.\r")
+            terminal.see("Once upon")
+            terminal.type("in blue\r")
+            terminal.see("queued: in blue\n  (Enter again: at once, Esc takes it back)")
+            time.sleep(0.5)
+            terminal.type("\r")
+            terminal.see("Once upon\n\nnote: interrupted for what was queued\n")
+            terminal.see("\n> in blue\n\nBlue.")
+            terminal.ready()
+            terminal.type("Go on.\r")
+            terminal.see("\nAnd")
+            terminal.type("/agent Explorer\r")
+            terminal.see("queued until it is done: /agent Explorer")
+            time.sleep(0.5)
+            terminal.type("\r")
+            terminal.see("The agent is Explorer")
+            terminal.ready()
+        assert last_words(server) == ["Tell.", "in blue", "Go on."]
+        assert asked(server)[1]["messages"][-2:] == [
+            {"role": "assistant", "content": "Once upon"},
+            {"role": "user", "content": "in blue"},
+        ]
+
+
+def test_commands_that_only_tell_run_while_the_model_works(home: Home) -> None:
+    go_on = Event()
+    slow = held(go_on, sse(*chat_events("Once upon")[:-1]), Wait(), chat_stream(" a time."))
+    with serving(slow) as server:
+        home.use(server)
+        with open_terminal(home) as terminal:
+            terminal.ready()
+            terminal.type("Tell.\r")
+            terminal.see("Once upon")
+            terminal.type("/mode edits\r")
+            terminal.see("> /mode edits\n\nmode edits: files inside")
+            terminal.wait(lambda terminal: "mode edits" in terminal.status_line)
+            for line, seen in {
+                "/models": "* m",
+                "/providers": "* home",
+                "/peek this": "error: nobody is asked for this now",
+                "/mode": "Usage: /mode NAME",
+                "/nwe": "error: there is no command /nwe",
+            }.items():
+                terminal.type(f"{line}\r")
+                terminal.see(f"\n> {line}\n")
+                terminal.see(seen)
+            assert "queued" not in terminal.text
+            assert "working" in terminal.status_line
+            go_on.set()
+            terminal.see("\nOnce upon a time.\n")  # in one piece, below what was told
+            terminal.ready()
+        assert last_words(server) == ["Tell."]
+
+
+def test_ctrl_u_empties_all_rows_wherever_the_cursor_is(home: Home) -> None:
+    rows = "\x1b[200~y\nand z\n\x1b[201~"
+    with serving(do("it"), chat_stream("Fine.")) as server:
+        home.use(server)
+        with open_terminal(home) as terminal:
+            terminal.ready()
+            terminal.type("Go.\r")
+            terminal.see("Allow?")
+            terminal.type(rows)
+            terminal.see("\n> y\n  and z")
+            terminal.type("\x1b[D\x1b[D\x15")
+            terminal.wait(at_line(">"))
+            time.sleep(0.5)
+            terminal.type("y")
+            terminal.see("\nFine.")
+            terminal.ready()
+            for keys in ("\x01\x15", "\x03"):
+                terminal.type(rows)
+                terminal.see("\n> y\n  and z")
+                terminal.type(keys)
+                terminal.wait(
+                    lambda terminal: terminal.line == ">" and "and z" not in terminal.text
+                )
+            terminal.type("\x19")
+            terminal.see("\n> y\n  and z")
+        assert results(server) == ["did it"]
 
 
 # Questions

@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from time import monotonic
 from typing import Literal, TypeAlias
 
-from attrs import frozen
+from attrs import field, frozen
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition
 
@@ -38,11 +38,19 @@ _KEPT = 100_000
 
 @frozen
 class Work:
-    """What the worker does now: a turn of the session, or something else that can be stopped."""
+    """What the worker does now: a turn of the session, or something else that can be stopped.
+
+    Parameters:
+        cancel: stops it.
+        since: when it began, in seconds of the monotonic clock.
+        turn: the session, if it is a turn.
+        meanwhile: runs a command beside it; False if the command has to wait.
+    """
 
     cancel: Cancel
     since: float
     turn: Session | None = None
+    meanwhile: Callable[[str], bool] = field(default=lambda _line: False, eq=False, repr=False)
 
 
 @frozen
@@ -91,6 +99,8 @@ class Desk:
         self._hint = ""
         self._hint_until = 0.0
         self._warned = False
+        self._queued_at = 0.0
+        self._hurried = False
 
     @staticmethod
     def _form_is_keys(form: Form) -> bool:
@@ -139,14 +149,18 @@ class Desk:
         self.changed()
 
     def end(self) -> None:
-        """What was begun is over; what was not delivered of the queue is typed again."""
+        """What was begun is over; what was not delivered of the queue is sent, or typed again."""
         work, self.work = self.work, None
+        hurried, self._hurried = self._hurried, False
         self._hint_until = 0.0
-        if work and work.turn:
-            back: list[str] = []
-            while (text := work.turn.unqueue()) is not None:
-                back.insert(0, text)
-            self.type_again("\n".join(map(as_typed, back)))
+        back: list[str] = []
+        while work and work.turn and (text := work.turn.unqueue()) is not None:
+            back.insert(0, text)
+        typed = "\n".join(map(as_typed, back))
+        if hurried and typed:
+            self.later.appendleft(Typed(typed, typed))
+        else:
+            self.type_again(typed)
         self.queued.clear()
         self.changed()
 
@@ -172,7 +186,7 @@ class Desk:
     # What the person does
 
     def submit(self) -> None:
-        """Enter: answer the form, send the message, or queue it."""
+        """Enter: answer the form, send the message, or queue it; once more, send what is queued."""
         if self.types_answer() and self.form is not None:
             self._enter(self.form)
             return
@@ -180,6 +194,7 @@ class Desk:
         text = self.pastes.unfold(shown)
         if not text.strip():
             self.draft.reset()
+            self._hurry()
             return
         if len(text) <= _KEPT:
             self.draft.text = text  # a marker means nothing to a later session
@@ -204,15 +219,35 @@ class Desk:
 
     def _send(self, typed: Typed) -> None:
         turn, text = self.work.turn if self.work else None, typed.text
+        self._queued_at = monotonic()
         if self.ready:
             self.ready = False
             self.sent.put(typed)
+        elif text.startswith("/") and self.work and self.work.meanwhile(text):
+            pass
         elif turn is None or text.startswith(("/", "!")) or has_images(text, turn.context.cwd):
             self.later.append(typed)
         else:
             turn.queue(text.strip())
             self.queued.append(text.strip())
         self.changed()
+
+    @property
+    def may_hurry(self) -> bool:
+        """Whether something waits that Enter on the empty line would have done now."""
+        return bool(self.queued or self.later) and self.work is not None and self.form is None
+
+    def _hurry(self) -> None:
+        """Interrupt for what is queued, unless the hand only pressed Enter twice."""
+        if self.may_hurry and self.work and self.guard.may_answer(self._queued_at):
+            self._hurried = True
+            self._stop(self.work, "interrupted for what was queued")
+
+    def empty(self) -> str:
+        """Empty the line that is typed, all rows of it; returns what it was."""
+        text, self.buffer.text = self.buffer.text, ""
+        self.changed()
+        return text
 
     def answer(self, key: str) -> None:
         """One of the keys of a question about a tool call."""
@@ -270,8 +305,8 @@ class Desk:
             self.tell("Ctrl-C once more leaves, and so does Ctrl-D.")
         self.changed()
 
-    def _stop(self, work: Work) -> None:
-        work.cancel.set("interrupted")
+    def _stop(self, work: Work, reason: str = "interrupted") -> None:
+        work.cancel.set(reason)
         self.tell("interrupting ...")
 
     def end_of_input(self) -> None:

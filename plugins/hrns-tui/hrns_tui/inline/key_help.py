@@ -8,10 +8,11 @@ HINT = "Enter sends, Ctrl-J breaks the line, Esc interrupts, Ctrl-D leaves, /hel
 """The most important of them, for the head of a conversation."""
 
 KEYS = (
-    ("Enter", "sends; while the model works: queues the message"),
+    ("Enter", "sends; while the model works: queues, and once more interrupts to send that now"),
     ("Ctrl-J, Alt-Enter", "begins a new line"),
     ("Esc", "takes back what is queued, or interrupts"),
     ("Ctrl-C", "interrupts, empties the prompt, twice leaves"),
+    ("Ctrl-U", "empties the prompt; Ctrl-Y brings it back"),
     ("Ctrl-D", "leaves"),
     ("Up, Down, Ctrl-R", "what was sent before, and a search in it"),
     ("Tab", "completes /commands, their arguments, and files after @"),

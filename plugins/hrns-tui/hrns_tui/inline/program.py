@@ -34,7 +34,7 @@ from .output import terminal_output
 from .prompt import InlinePrompt
 from .screen import InlineScreen
 from .stage import Stage
-from .status import fitted, retries_of, status_parts, working_head
+from .status import status_text
 from .typed import TypedInput
 
 __all__ = ["Program"]
@@ -223,9 +223,12 @@ class Program:
 
     def _aside(self) -> list[str]:
         desk, paint = self.desk, self.screen.paint
-        waiting = [*desk.queued, *(typed.shown for typed in desk.later)]
         room = self.size()[0] - 38
-        lines = [f"queued: {_first(text, room)}  (Esc takes it back)" for text in waiting]
+        lines = [f"queued: {_first(text, room)}" for text in desk.queued]
+        lines += [f"queued until it is done: {_first(t.shown, room)}" for t in desk.later]
+        if lines:
+            now = "Enter again: at once, " if desk.may_hurry else ""
+            lines.append(cut(f"  ({now}Esc takes it back)", self.size()[0] - 1))
         goes = [f"goes along: {_first(each.label, room)}  (Esc drops it)" for each in desk.attached]
         return [paint(line, "dim") for line in [*lines, *goes][-4:]]
 
@@ -241,15 +244,9 @@ class Program:
         desk, paint = self.desk, self.screen.paint
         if desk.hint:
             return ["", paint(cut(desk.hint, self.size()[0] - 1), "warning")]
-        parts = status_parts(self._heads(), desk.session, self.screen.meter)
-        return ["", *(paint(row, "dim") for row in fitted(parts, self.size()[0] - 1))]
-
-    def _heads(self) -> list[str]:
-        """What goes on, as long as there may be room for, and shorter."""
-        desk = self.desk
-        if desk.session and (again := self.screen.retries.state(retries_of(desk.session))):
-            return again
-        return [working_head(desk.state, desk.work.since if desk.work else None)]
+        since = desk.work.since if desk.work else None
+        text = status_text(desk.state, since, desk.session, self.screen.meter)
+        return ["", paint(cut(text, self.size()[0] - 1), "dim")]
 
 
 def _first(text: str, room: int) -> str:

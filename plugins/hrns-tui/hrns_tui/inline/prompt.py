@@ -15,7 +15,7 @@ from hrns.permissions import Answer, Question
 from hrns.session import Session
 
 from ..cells import wrapped
-from ..dialogue import Listing, PromptDialogue, Typed
+from ..dialogue import Listing, Meanwhile, PromptDialogue, Typed
 from ..diffs import MORE
 from ..listed import context_window, keep_models, list_models, listed_models
 from ..questions import describe, kept
@@ -86,10 +86,12 @@ class InlinePrompt:
         self._stage.call(lambda: self._desk.ask(form))
 
     @contextmanager
-    def working(self, session: Session | None = None) -> Iterator[Cancel]:
+    def working(
+        self, session: Session | None = None, meanwhile: Meanwhile | None = None
+    ) -> Iterator[Cancel]:
         """Inside the block Esc and Ctrl-C set the flag, and messages are queued."""
         cancel = Cancel()
-        work = Work(cancel, monotonic(), session)
+        work = Work(cancel, monotonic(), session, lambda line: self._beside(line, meanwhile))
         self._stage.call(lambda: self._desk.begin(work))
         try:
             yield cancel
@@ -97,6 +99,16 @@ class InlinePrompt:
             self._stage.call(self._desk.end)
             if session is not None and not context_window(session):
                 self._learn_window(session)
+
+    def _beside(self, line: str, meanwhile: Meanwhile | None) -> bool:
+        """Run a command beside what goes on; False if it has to wait."""
+        run = meanwhile and meanwhile(line)
+        if not run:
+            return False
+        self._screen.aside(f"> {line}", "person")
+        dialogue = _AsideDialogue(self._screen)
+        Thread(target=run, args=(dialogue,), daemon=True, name="hrns-aside").start()
+        return True
 
     def _learn_window(self, session: Session) -> None:
         """Ask the provider once how much its models take, while nobody waits for it."""
@@ -165,6 +177,25 @@ class InlineDialogue(PromptDialogue):
             return None
 
 
+class _AsideDialogue:
+    """Tells for commands that run beside a turn. The prompt is not theirs: nobody is asked."""
+
+    def __init__(self, screen: InlineScreen) -> None:
+        self._screen = screen
+
+    def say(self, text: str) -> None:
+        self._screen.aside(text)
+
+    def error(self, text: str) -> None:
+        self._screen.aside(f"error: {text}", "error")
+
+    def ask(self, prompt: str, *, default: str = "", secret: bool = False) -> None: ...
+
+    def pick(self, title: str, options: Sequence[tuple[str, str]]) -> None: ...
+
+    def pick_from(self, title: str, lists: Sequence[Listing]) -> None: ...
+
+
 class InlineQuestions:
     """Asks whether a call may run. Esc and Ctrl-D are a no; Ctrl-C is a no that ends the turn."""
 
@@ -182,6 +213,17 @@ class InlineQuestions:
 
     def __call__(self, question: Question) -> Answer:
         """The person's answer."""
+        call, prepared = question.call, question.prepared
+        preview = prepared.preview if isinstance(prepared.preview, Diff) else None
+        self._screen.asks(call.id, prepared.title or call.name, preview)
+        answer = Answer("no")
+        try:
+            answer = self._answer(question)
+        finally:
+            self._screen.answered(call.id, runs=answer.kind != "no")
+        return answer
+
+    def _answer(self, question: Question) -> Answer:
         try:
             answer = self._prompt.decide(question, self._form(question))
         except EOFError:
@@ -214,17 +256,6 @@ class InlineQuestions:
 _AROUND = 12
 """Rows that the rest of the frame may take while a question is put."""
 
-        call, prepared = question.call, question.prepared
-        preview = prepared.preview if isinstance(prepared.preview, Diff) else None
-        self._screen.asks(call.id, prepared.title or call.name, preview)
-        answer = Answer("no")
-        try:
-            answer = self._answer(question)
-        finally:
-            self._screen.answered(call.id, runs=answer.kind != "no")
-        return answer
-
-    def _answer(self, question: Question) -> Answer:
 
 def _given(reply: T | Dismissed) -> T:
     if isinstance(reply, Dismissed):

@@ -149,6 +149,12 @@ class InlineScreen:
     def _wrapped(self, text: str, style: Style = "") -> str:
         return self.paint(wrapped(plain(text.rstrip()), self._width() - 1), style)
 
+    def aside(self, text: str, kind: Kind = "said") -> None:
+        """Show plain text above what still grows, which goes on below it; from any thread."""
+        styles: dict[Kind, Style] = {"person": "accent", "error": "bad"}
+        with self._lock:
+            self._write(kind, self._wrapped(text, styles.get(kind, "")))
+
     def say_styled(self, text: str) -> None:
         """Show lines that are styled already."""
         self._put("said", text)
