@@ -34,7 +34,7 @@ from .output import terminal_output
 from .prompt import InlinePrompt
 from .screen import InlineScreen
 from .stage import Stage
-from .status import status_text
+from .status import fitted, retries_of, status_parts, working_head
 from .typed import TypedInput
 
 __all__ = ["Program"]
@@ -244,9 +244,15 @@ class Program:
         desk, paint = self.desk, self.screen.paint
         if desk.hint:
             return ["", paint(cut(desk.hint, self.size()[0] - 1), "warning")]
-        since = desk.work.since if desk.work else None
-        text = status_text(desk.state, since, desk.session, self.screen.meter)
-        return ["", paint(cut(text, self.size()[0] - 1), "dim")]
+        parts = status_parts(self._heads(), desk.session, self.screen.meter)
+        return ["", *(paint(row, "dim") for row in fitted(parts, self.size()[0] - 1))]
+
+    def _heads(self) -> list[str]:
+        """What goes on, as long as there may be room for, and shorter."""
+        desk = self.desk
+        if desk.session and (again := self.screen.retries.state(retries_of(desk.session))):
+            return again
+        return [working_head(desk.state, desk.work.since if desk.work else None)]
 
 
 def _first(text: str, room: int) -> str:

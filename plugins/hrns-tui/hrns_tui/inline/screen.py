@@ -169,13 +169,13 @@ class InlineScreen:
 
     def prompted(self, text: str) -> None:
         """A person sent something."""
+        self._tally.begin()
         self.person(text)
 
     def gap(self) -> None:
         """The prompt follows, which stands apart anyway."""
 
     def show_output(self) -> None:
-        self._tally.begin()
         """Show the whole output of the last tool call; again, of the one before."""
         self._show_whole(self._outputs, "no tool was called yet")
 
@@ -185,6 +185,7 @@ class InlineScreen:
 
     def _show_whole(self, shelf: Shelf, nothing: str) -> None:
         with self._lock:
+            whole = shelf.take()
             above, self._above = self._above, "said"
             gap = "\n" if above else ""
             self._stage.put(f"{gap}{whole.shown(self.paint) if whole else nothing}\n")
@@ -206,7 +207,6 @@ class InlineScreen:
         with self._lock:
             if runs and (call := self._calls.get(call_id)):
                 self._calls[call_id] = evolve(call, since=self._clock())
-            whole = shelf.take()
 
     def recall(self, text: str) -> None:
         """Show what the person said before."""
@@ -242,13 +242,13 @@ class InlineScreen:
         return self._above not in ("", kind) or (kind == self._above == "answer")
 
     def _say_more(self, text: str) -> None:
+        self.retries.answered()
         self._fold_thought()
         with self._lock:
             self._answer.feed(text)
         self._put_blocks(self._answer.finished())
 
     def _put_blocks(self, blocks: list[str]) -> None:
-        self.retries.answered()
         """Put finished blocks; they leave the tail in the same moment."""
         for block in blocks:
             shown = self._rendered(block) if block.strip() else ""
@@ -263,13 +263,13 @@ class InlineScreen:
         return render_markdown(source, self._width() - 1, self.paint)
 
     def _think_more(self, text: str) -> None:
+        self.retries.answered()
         self._finish_answer()
         with self._lock:
             if not self._thought:
                 self._thought_since = self._clock()
             self._thought.append(text)
 
-        self.retries.answered()
     def _fold_thought(self) -> None:
         """What the model thought as one line."""
         if not self._thought:
@@ -305,12 +305,6 @@ class InlineScreen:
         with self._lock:
             self._answer = BlockSplitter()
             self._thought.clear()
-
-    def _start(self, chunk: ToolCallStartChunk) -> None:
-        self._finish()
-        title = one_line(chunk.title or chunk.tool_name)
-        with self._lock:
-            self._calls[chunk.call_id] = RunningCall(title, self._clock())
             self.retries.discard(chunk)
 
     def _tell_retries(self, *, failed: bool = False) -> None:
@@ -329,9 +323,15 @@ class InlineScreen:
         often = f" (asked {tries + 1} times)" if tries else ""
         self.error(f"{first}{often}{newline}{rest}")
 
+    def _start(self, chunk: ToolCallStartChunk) -> None:
+        self._finish()
+        self._tally.call()
+        title = one_line(chunk.title or chunk.tool_name)
+        with self._lock:
+            self._calls[chunk.call_id] = RunningCall(title, self._clock())
+
     def _output(self, call_id: str, text: str) -> None:
         with self._lock:
-        self._tally.call()
             if call := self._calls.get(call_id):
                 output = (call.output + text)[-_OUTPUT_LIMIT:]
                 self._calls[call_id] = evolve(call, output=output)
@@ -358,28 +358,28 @@ class InlineScreen:
 
     def _end(self, end: EndChunk) -> None:
         self._finish()
+        self._tell_retries(failed=True)
+        self.retries.done()
         with self._lock:
             self._calls.clear()
         if end.reason == "cancelled":
             self.notice(end.text or "interrupted")
         elif end.reason in ("limit", "refused") and end.text:
             self.notice(end.text)
-        self._tell_retries(failed=True)
-        self.retries.done()
+        if took := self._tally.told():
+            self._put("said", self.paint(took, "dim"))
+        self._tally.begin()
 
     def _put(self, kind: Kind, text: str) -> None:
         self._finish()
         with self._lock:
             self._write(kind, text)
 
-        if took := self._tally.told():
-            self._put("said", self.paint(took, "dim"))
-        self._tally.begin()
     def _write(self, kind: Kind, text: str) -> None:
         """Put lines for good, a blank one above them if they are of another kind."""
-        gap = "\n" if self._needs_gap(kind) else ""
-        self._above = kind
-        self._stage.put(f"{gap}{text}\n")
         if kind in ("answer", "thought"):
             self._write_retries()
             self.retries.put()
+        gap = "\n" if self._needs_gap(kind) else ""
+        self._above = kind
+        self._stage.put(f"{gap}{text}\n")
