@@ -23,23 +23,23 @@ class Whole:
     """One of them.
 
     Parameters:
-        key: what it belongs to; there is one of each.
         title: the line above it.
         text: all of it, unless it is a change of a file.
         display: how people see it.
         log: the file in which more of it is, if that is known.
+        asked_about: the call that would do it, if it is not done yet.
     """
 
-    key: str
     title: str
     text: str = ""
     display: Display | None = None
     log: str = ""
+    asked_about: str = ""
 
     @classmethod
-    def of(cls, key: str, title: str, result: ToolResult) -> Whole:
+    def of(cls, title: str, result: ToolResult) -> Whole:
         """What came of a call."""
-        return cls(key, title, result.text, result.display, _log(result))
+        return cls(title, result.text, result.display, _log(result))
 
     def shown(self, paint: Paint) -> str:
         """All of it, styled."""
@@ -70,11 +70,14 @@ class Shelf:
         self._at = 0
 
     def put(self, whole: Whole) -> None:
-        """Keep one more, in the place of what has its key."""
-        for each in [each for each in self._kept if each.key == whole.key]:
-            self._kept.remove(each)
+        """Keep one more."""
         self._kept.append(whole)
         self._at = 0
+
+    def settle(self, call_id: str) -> None:
+        """Forget what a call would do: it is done, or never will be."""
+        for each in [each for each in self._kept if each.asked_about == call_id]:
+            self._kept.remove(each)
 
     def take(self) -> Whole | None:
         """The last; taken again, the one before, and after the first the last again."""

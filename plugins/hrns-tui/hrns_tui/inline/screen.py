@@ -199,7 +199,7 @@ class InlineScreen:
                 since = None if other == call_id else call.since
                 self._calls[other] = evolve(call, since=since, timed=other == call_id)
             if preview is not None:
-                self._outputs.put(Whole(call_id, title, display=preview))
+                self._outputs.put(Whole(title, display=preview, asked_about=call_id))
 
     def answered(self, call_id: str, *, runs: bool) -> None:
         """The question is answered; the call runs from now on, or never."""
@@ -280,7 +280,7 @@ class InlineScreen:
         with self._lock:
             self._thought.clear()
             if text:
-                self._thoughts.put(Whole(f"{self._clock()}", f"thought{took}:", text))
+                self._thoughts.put(Whole(f"thought{took}:", text))
                 self._write("thought", self.paint(self._folded(f"thought{took}: ", text), "dim"))
 
     def _folded(self, head: str, text: str) -> str:
@@ -353,7 +353,8 @@ class InlineScreen:
         rows = outcome_rows(call, chunk, self._clock(), self._width() - 1, self.paint)
         with self._lock:
             self._calls.pop(chunk.call_id, None)
-            self._outputs.put(Whole.of(chunk.call_id, f"* {call.title}", chunk.result))
+            self._outputs.settle(chunk.call_id)
+            self._outputs.put(Whole.of(f"* {call.title}", chunk.result))
             self._write("tools", "\n".join(rows))
 
     def _end(self, end: EndChunk) -> None:
