@@ -7,9 +7,10 @@ from functools import cache, lru_cache
 from threading import get_ident
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from rich.color import ColorSystem
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import CodeBlock, Heading, Markdown
+from rich.markdown import CodeBlock, Heading, ListItem, Markdown
 from rich.segment import Segment
 from rich.style import Style
 from rich.theme import Theme as RichTheme
@@ -18,6 +19,8 @@ from hrns.cli.printing import plain
 
 from ..paint import Paint, Theme
 from .code import coloured_lines
+from .grids import Grid
+from .inlines import LINK, URL, spelled_out
 
 __all__ = ["render_markdown"]
 
@@ -57,18 +60,45 @@ class _Code(CodeBlock):
         yield Segment.line()
 
 
+class _Item(ListItem):
+    """An item whose number keeps the sign behind it."""
+
+    sign = "."
+
+    @classmethod
+    def create(cls, markdown: Markdown, token: Token) -> _Item:  # noqa: ARG003 - as in rich
+        item = cls()
+        item.sign = token.markup
+        return item
+
+    def render_number(
+        self, console: Console, options: ConsoleOptions, number: int, last_number: int
+    ) -> RenderResult:
+        width = len(f" {last_number - 1}. ")
+        lines = console.render_lines(self.elements, options.update(width=options.max_width - width))
+        style = console.get_style("markdown.item.number", default="none")
+        for count, line in enumerate(lines):
+            yield Segment("" if count else f"{number}{self.sign} ".rjust(width), style)
+            yield Segment(" " * width if count else "")
+            yield from line
+            yield Segment.line()
+
+
 class _Markdown(Markdown):
     elements = {  # noqa: RUF012 - as in rich
         **Markdown.elements,
         "heading_open": _LeftHeading,
         "fence": _Code,
         "code_block": _Code,
+        "table_open": Grid,
+        "list_item_open": _Item,
     }
+    inlines = Markdown.inlines | {LINK, URL}
 
     def __init__(self, source: str, code_theme: str) -> None:
         # Not rich's own: that makes a parser for each, which takes longer than a short block.
         self.markup = source
-        self.parsed = _parser().parse(source)
+        self.parsed = [*spelled_out(_parser().parse(source))]
         self.code_theme = code_theme
         self.justify = None
         self.style = "none"
