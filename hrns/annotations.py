@@ -5,16 +5,18 @@
     str int float bool None Any              themselves
     list[T] tuple[T, ...] set[T] Sequence[T] a list
     tuple[A, B]                              a list of two
-    dict[str, T] Mapping[str, T]             an object with any keys
+    dict[K, T] Mapping[K, T]                 an object; K is read from a string, or an int
     X | Y, Optional[X]                       the first that takes the value
     Literal[...], an Enum                    one of its values
-    Path, datetime, date                     a string
+    Path, datetime, date, time, UUID,        a string
+    Decimal, PurePath
     attrs class, dataclass, TypedDict        an object with its fields
     Annotated[T, "text"]                     T with a description
 """
 
 from __future__ import annotations
 
+import collections
 import collections.abc
 import dataclasses
 import inspect
@@ -22,11 +24,11 @@ import math
 import re
 import types
 import typing
-from collections.abc import Iterator, Mapping
-from datetime import date, datetime
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, datetime, time
 from enum import Enum
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
+from pathlib import Path, PurePath
+from typing import Annotated, Any, Literal, LiteralString, TypeAlias, Union, get_args, get_origin
 
 import attrs
 from attrs import evolve, frozen
@@ -144,8 +146,24 @@ def _is_shown(default: Any) -> bool:
     )
 
 
+def _uuid(text: str) -> Any:
+    from uuid import UUID  # this module is read at each start, and few tools need this one
+
+    return UUID(text)
+
+
+def _decimal(text: str) -> Any:
+    from decimal import Decimal, InvalidOperation
+
+    try:
+        return Decimal(text)
+    except InvalidOperation as error:
+        raise ValueError(text) from error
+
+
 _SIMPLE: dict[Any, Shape] = {
     str: shapes.STRING,
+    LiteralString: shapes.STRING,
     int: shapes.INTEGER,
     float: shapes.NUMBER,
     bool: shapes.BOOLEAN,
@@ -154,16 +172,25 @@ _SIMPLE: dict[Any, Shape] = {
     Any: shapes.ANYTHING,
     object: shapes.ANYTHING,
     Path: shapes.parsed(Path, "a path"),
+    PurePath: shapes.parsed(PurePath, "a path"),
     datetime: shapes.parsed(
         datetime.fromisoformat, "a date and time such as 2026-01-31T12:00:00Z", format="date-time"
     ),
     date: shapes.parsed(date.fromisoformat, "a date such as 2026-01-31", format="date"),
+    time: shapes.parsed(time.fromisoformat, "a time such as 12:00:00", format="time"),
 }
+_NAMED_SIMPLE = {
+    ("uuid", "UUID"): shapes.parsed(_uuid, "a UUID", format="uuid"),
+    ("decimal", "Decimal"): shapes.parsed(_decimal, "a decimal number in a string"),
+}
+"""By module and name: whoever annotates with one of these has imported its module, not we."""
 
 
 def _simple(annotation: Any, _around: _Around) -> Shape | None:
     try:
-        return _SIMPLE.get(annotation)
+        return _SIMPLE.get(annotation) or _NAMED_SIMPLE.get(
+            (getattr(annotation, "__module__", ""), getattr(annotation, "__qualname__", ""))
+        )
     except TypeError as error:  # not hashable, as every type is
         raise Inexpressible(f"{annotation!r} is no type that JSON has a word for") from error
 
@@ -183,7 +210,8 @@ def _named(annotation: Any, around: _Around) -> Shape | None:
 
 def _choice(annotation: Any, _around: _Around) -> Shape | None:
     if get_origin(annotation) is Literal:
-        members = [(value, value) for value in get_args(annotation)]
+        given = get_args(annotation)
+        members = [(each.value if isinstance(each, Enum) else each, each) for each in given]
     elif isinstance(annotation, type) and issubclass(annotation, Enum):
         members = [(member.value, member) for member in annotation]
     else:
@@ -210,8 +238,15 @@ _COLLECTIONS: dict[Any, type] = {
     collections.abc.Collection: list,
     collections.abc.Set: frozenset,
     collections.abc.MutableSet: set,
+    collections.deque: collections.deque,
 }
-_MAPPINGS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
+_MAPPINGS: dict[Any, Callable[[dict[Any, Any]], Any]] = {
+    dict: dict,
+    collections.abc.Mapping: dict,
+    collections.abc.MutableMapping: dict,
+    collections.OrderedDict: collections.OrderedDict,
+}
+_NUMBER_KEY = shapes.parsed(int, "a whole number as the name")
 
 
 def _list(annotation: Any, around: _Around) -> Shape | None:
@@ -228,12 +263,16 @@ def _list(annotation: Any, around: _Around) -> Shape | None:
 
 
 def _mapping(annotation: Any, around: _Around) -> Shape | None:
-    if (get_origin(annotation) or annotation) not in _MAPPINGS:
+    build = _MAPPINGS.get(get_origin(annotation) or annotation)
+    if build is None:
         return None
     key, item = get_args(annotation) or (str, Any)
-    if key not in (str, Any):
+    if key in (str, Any):
+        return shapes.mapping_of(shape_of(item, around), build)
+    named = _NUMBER_KEY if key is int else shape_of(key, around)
+    if named.schema.get("type") != "string":
         raise Inexpressible(f"{annotation} has keys that are no strings")
-    return shapes.mapping_of(shape_of(item, around))
+    return shapes.mapping_of(shape_of(item, around), build, named)
 
 
 def _record(annotation: Any, around: _Around) -> Shape | None:

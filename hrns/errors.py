@@ -398,10 +398,13 @@ class Cancelled(HrnsError):
 def in_words(error: BaseException) -> str:
     """What an exception of anybody's says: its type and its message, on whatever it takes.
 
-    A guest's exception may raise when it is asked for its message.
+    A guest's exception may raise when it is asked for its message. Of a group each is told.
     """
     name = type(error).__name__
     try:
-        return f"{name}: {error}"
+        said = f"{name}: {error}" if str(error) else name
     except Exception:  # noqa: BLE001 - it is being told already that something failed
         return name
+    if isinstance(error, BaseExceptionGroup):
+        return f"{said}: {'; '.join(map(in_words, error.exceptions))}"
+    return said

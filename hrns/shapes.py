@@ -295,15 +295,22 @@ def fixed_list_of(items: Sequence[Shape]) -> Shape:
     )
 
 
-def mapping_of(item: Shape) -> Shape:
-    """An object with any keys, as a dict."""
+def mapping_of(
+    item: Shape, build: Callable[[dict[Any, Any]], Any] = dict, name: Shape = STRING
+) -> Shape:
+    """An object with any keys, as a dict.
+
+    Parameters:
+        build: makes another mapping of the dict.
+        name: the shape of the keys. The schema does not tell it: few servers take that.
+    """
     read_item = item.read
 
     def read(value: Any) -> Any:
         items = _read_object(value).items()
-        return dict(
-            zip(value, _read_all((key, read_item, each) for key, each in items), strict=True)
-        )
+        names = _read_all((key, name.read, key) for key, _ in items)
+        values = _read_all((key, read_item, each) for key, each in items)
+        return build(dict(zip(names, values, strict=True)))
 
     schema = {"type": "object", "additionalProperties": item.schema}
     return Shape(schema, read, "an object")
@@ -312,12 +319,16 @@ def mapping_of(item: Shape) -> Shape:
 def record_of(fields: Iterable[Field], build: Callable[[dict[str, Any]], Any]) -> Shape:
     """An object with these fields and no others.
 
+    One that may be left out and is null, and takes no null, is left out: servers that hold a model
+    to the schema have it write every field (OpenAI, "Structured Outputs": optional parameters).
+
     Parameters:
         build: makes the value of those that are given; what it raises is told as a fault.
     """
     by_name = {field.name: field for field in fields}
     readers = {field.name: field.shape.read for field in by_name.values()}
     required = [field.name for field in by_name.values() if field.required]
+    optional = by_name.keys() - required
 
     def read(value: Any) -> Any:
         values: dict[str, Any] = {}
@@ -326,7 +337,8 @@ def record_of(fields: Iterable[Field], build: Callable[[dict[str, Any]], Any]) -
             try:
                 values[name] = (readers.get(name) or _no_field(name, readers))(item)
             except Misfit as misfit:
-                faults += misfit.below(_step(name))
+                if item is not None or name not in optional:
+                    faults += misfit.below(_step(name))
         for name in required:
             if name not in value:
                 faults.append(Fault(_step(name), "required field missing"))

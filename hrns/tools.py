@@ -21,7 +21,16 @@ import inspect
 import json
 import re
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, get_args, overload
 
@@ -30,7 +39,7 @@ from attrs import evolve, field, frozen
 
 from .cancel import Cancel
 from .context import ToolContext
-from .errors import ArgumentFault, Cancelled, UsageError
+from .errors import ArgumentFault, Cancelled, UsageError, in_words
 from .messages import Diff, Display, Image, Status, Terminal, Text, ToolResult
 from .misuse import shown
 from .permissions import ALL_EFFECTS, Effect, Prepared
@@ -83,7 +92,8 @@ class Tool:
         name: what the model calls it; `NAME_PATTERN`.
         description: what it does and when to use it, for the model.
         schema: the JSON Schema of its arguments; an object.
-        function: `(arguments, context)` gives a `ToolResult` or anything that `to_result` takes.
+        function: `(arguments, context)` gives a `ToolResult` or anything that `to_result` takes;
+            what it yields, if it is a generator, is put together: text joined, else as a list.
         effects: what it may do; None if that is not said: it is taken to do everything.
         parallel_safe: whether it may run beside other calls of the same turn.
         replaces: whether it means to take the place of a bundled tool of its name.
@@ -123,6 +133,10 @@ class Tool:
         returned = self.function(arguments, context)
         if inspect.isawaitable(returned):
             returned = _BackgroundLoop.wait_for(returned, context.cancel)
+        if isinstance(returned, AsyncIterator):
+            returned = _BackgroundLoop.wait_for(_taken_async(returned), context.cancel)
+        elif isinstance(returned, Iterator):
+            returned = _taken(returned, context.cancel)
         return to_result(returned)
 
 
@@ -306,15 +320,35 @@ def _with_whole_characters(value: Any) -> Any:
         raise ValueError("half of a surrogate pair stands alone in a string") from error
 
 
+def _taken(items: Iterator[object], cancel: Cancel) -> object:
+    """What a generator gives, put together."""
+    taken = []
+    for item in items:
+        cancel.check()
+        taken.append(item)
+    return _together(taken)
+
+
+async def _taken_async(items: AsyncIterator[object]) -> object:
+    return _together([item async for item in items])
+
+
+def _together(items: list[object]) -> object:
+    texts = [item for item in items if isinstance(item, str)]
+    return "".join(texts) if len(texts) == len(items) else items
+
+
 def to_result(returned: object) -> ToolResult:
     """What a tool returned as a result that every provider takes.
 
-    Text that begins with ``ERROR:`` has status `error`; None is empty text; bytes are decoded;
-    dicts, lists, tuples, sets, numbers, booleans, attrs values and dataclasses become JSON;
-    anything else its `str`.
+    Text that begins with ``ERROR:`` has status `error`, and so has an exception; None is empty
+    text; bytes are decoded; dicts, lists, tuples, sets, numbers, booleans, attrs values,
+    dataclasses and pydantic models become JSON; anything else its `str`.
     """
     if isinstance(returned, ToolResult):
         return _sound_result(returned)
+    if isinstance(returned, BaseException):
+        return ToolResult(sound_text(f"ERROR: {in_words(returned)}"), status="error")
     text = sound_text(_as_text(returned))
     status: Status = "error" if text.startswith("ERROR:") else "ok"
     return ToolResult(text, status=status)
@@ -386,6 +420,8 @@ def _jsonable(value: object) -> object:
         return dict(value)
     if isinstance(value, set | frozenset):
         return sorted(value, key=repr)
+    if callable(dump := getattr(type(value), "model_dump", None)):  # as pydantic calls it
+        return dump(value)
     names = _field_names(type(value))
     return str(value) if names is None else {name: getattr(value, name) for name in names}
 

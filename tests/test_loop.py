@@ -298,7 +298,7 @@ def test_failing_tool_is_a_result_with_status_error() -> None:
     [
         (KeyError("x"), "ERROR: break_it: KeyError: 'x'"),
         (SystemExit(3), "ERROR: break_it: SystemExit: 3"),
-        (KeyboardInterrupt(), "ERROR: break_it: KeyboardInterrupt: "),
+        (KeyboardInterrupt(), "ERROR: break_it: KeyboardInterrupt"),
         (RecursionError("deep"), "ERROR: break_it: RecursionError: deep"),
     ],
 )

@@ -137,6 +137,12 @@ def test_tool_cannot_run_the_loop_that_runs_it() -> None:
 def test_exception_without_words_is_told_by_its_type() -> None:
     assert in_words(Speechless()) == "Speechless"
     assert in_words(KeyError("x")) == "KeyError: 'x'"
+    assert in_words(ValueError()) == "ValueError"
+    group = ExceptionGroup("all", [ValueError("one"), ExceptionGroup("in", [KeyError("two")])])
+    assert in_words(group) == (
+        "ExceptionGroup: all (2 sub-exceptions): ValueError: one; "
+        "ExceptionGroup: in (1 sub-exception): KeyError: 'two'"
+    )
     assert shown(Speechless()) == "a Speechless"
     assert shown("x" * 100) == f"'{'x' * 79}"
 

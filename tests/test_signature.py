@@ -1,20 +1,23 @@
 from __future__ import annotations
 
 import dataclasses
+import decimal
 import enum
 import functools
 import subprocess
 import sys
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
 from collections.abc import Set as AbstractSet
-from datetime import UTC, date, datetime
-from pathlib import Path
+from datetime import UTC, date, datetime, time
+from pathlib import Path, PurePath
 from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
     Generic,
     Literal,
+    LiteralString,
     NamedTuple,
     NewType,
     NotRequired,
@@ -24,6 +27,7 @@ from typing import (
     TypeVar,
     Union,
 )
+from uuid import UUID
 
 import attrs
 import pytest
@@ -263,6 +267,16 @@ def test_default_makes_optional_and_is_told(
     assert signature.structure({}) == {}
 
 
+def test_null_stands_for_what_may_be_left_out() -> None:
+    def function(limit: int = 5, span: Span | None = None, any_: Any = 1) -> None:
+        raise NotImplementedError
+
+    given = {"limit": None, "span": None, "any_": None}
+    assert Signature.of(function).structure(given) == {"span": None, "any_": None}
+    assert read(Span, {"first": 1, "last": None, "marks": None}) == Span(1)
+    assert faults(Span, {"first": None}) == "an integer is needed, not null @ $.it.first"
+
+
 def test_only_parameters_without_default_are_required() -> None:
     def function(a: int, b: str = "", *, c: bool, d: int | None = None) -> None:
         raise NotImplementedError
@@ -388,6 +402,17 @@ def test_description_of_a_parameter_goes_before_that_of_its_class() -> None:
         (Loose, {"name": "a", "size": 1}, {"name": "a", "size": 1}),
         (Edit | Span, {"first": 1}, Span(1)),
         (Edit | None, None, None),
+        (UUID, str(UUID(int=1)), UUID(int=1)),
+        (decimal.Decimal, "1.50", decimal.Decimal("1.50")),
+        (time, "12:30:00", time(12, 30)),
+        (PurePath, "a/b", PurePath("a/b")),
+        (LiteralString, "a", "a"),
+        (Literal[Colour.RED], "red", Colour.RED),
+        (deque[int], [1], deque([1])),
+        (OrderedDict[str, int], {"b": 1}, OrderedDict(b=1)),
+        (dict[int, str], {"1": "a"}, {1: "a"}),
+        (dict[Colour, int], {"red": 1}, {Colour.RED: 1}),
+        (dict[Literal["a", "b"], int], {"a": 1}, {"a": 1}),
     ],
 )
 def test_value_is_read_as_its_annotation_says(annotation: Any, value: Any, expected: Any) -> None:
@@ -431,6 +456,9 @@ ITSELF = ": send the value itself, not a string that holds it"
         (int | None, "x", 'an integer or null is needed, not "x" @ $.it'),
         (Literal["a", 1], True, 'one of "a", 1 is needed, not true @ $.it'),
         (Literal["a"], ["a"], 'one of "a" is needed, not ["a"] @ $.it'),
+        (UUID, "x", 'a UUID is needed, not "x" @ $.it'),
+        (decimal.Decimal, "x", 'a decimal number in a string is needed, not "x" @ $.it'),
+        (dict[int, str], {"a": "b"}, 'a whole number as the name is needed, not "a" @ $.it.a'),
         (Colour, "RED", 'one of "red", "blue" is needed, not "RED" @ $.it'),
         (Path, 3, "a path is needed, not 3 @ $.it"),
         (
@@ -666,7 +694,7 @@ def test_function_that_is_no_tool_is_refused(
         (T, "JSON has no word for ~T"),
         (Holder[int], "JSON has no word for"),
         (list[complex], "JSON has no word for complex"),
-        (dict[int, str], "dict[int, str] has keys that are no strings"),
+        (dict[bool, str], "dict[bool, str] has keys that are no strings"),
         (Literal[b"a"], "has values that are no strings, numbers or booleans"),
         (enum.Enum("Odd", {"A": (1, 2)}), "has values that are no strings, numbers or booleans"),
         (Tree, "Tree.children: Tree holds itself, so its schema would have no end"),

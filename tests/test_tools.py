@@ -6,7 +6,7 @@ import enum
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -23,6 +23,7 @@ from hrns.messages import Diff, Image, Text, ToolResult
 from hrns.permissions import ALL_EFFECTS, Access, Prepared
 from hrns.providers.base import ToolSpec
 from hrns.tools import (
+    Arguments,
     SimpleTool,
     Tool,
     ToolArgument,
@@ -175,6 +176,13 @@ class Colour(enum.Enum):
     RED = "red"
 
 
+class Model:
+    """Stands for a pydantic model: it is known by its method."""
+
+    def model_dump(self) -> dict[str, int]:
+        return {"size": 1}
+
+
 class Named:
     def __str__(self) -> str:
         return "a thing of its own"
@@ -209,7 +217,7 @@ class Named:
         (Path("a/b"), "a/b"),
         (Colour.RED, "Colour.RED"),
         (Named(), "a thing of its own"),
-        (ValueError("no"), "no"),
+        (Model(), '{"size": 1}'),
         ("half \ud83d", "half \ufffd"),
         ({"half": "\ud83d"}, '{"half": "\ufffd"}'),
         ("nul \0", "nul \ufffd"),
@@ -217,6 +225,38 @@ class Named:
 )
 def test_whatever_a_tool_returns_is_text(returned: object, text: str) -> None:
     assert to_result(returned) == ToolResult(text)
+
+
+def test_exception_that_is_returned_is_an_error() -> None:
+    assert to_result(ValueError("no")) == ToolResult("ERROR: ValueError: no", status="error")
+
+
+def test_what_a_generator_yields_is_put_together() -> None:
+    def made(*items: object) -> ToolResult:
+        return Tool("t", "", {}, lambda _arguments, _context: iter(items)).run({}, CONTEXT)
+
+    assert made("one ", "two") == ToolResult("one two")
+    assert made({"a": 1}, "b") == ToolResult('[{"a": 1}, "b"]')
+    assert made() == ToolResult("")
+
+
+def test_what_an_async_generator_yields_is_put_together() -> None:
+    async def pieces(_arguments: Arguments, _context: ToolContext) -> AsyncIterator[str]:
+        yield "one "
+        yield "two"
+
+    assert Tool("t", "", {}, pieces).run({}, CONTEXT) == ToolResult("one two")
+
+
+def test_generator_without_end_is_cancelled() -> None:
+    def endless(_arguments: Arguments, context: ToolContext) -> Iterator[str]:
+        while True:
+            context.cancel.set("enough")
+            yield "more"
+
+    context = attrs.evolve(CONTEXT, cancel=Cancel())
+    with pytest.raises(Cancelled, match="enough"):
+        Tool("t", "", {}, endless).run({}, context)
 
 
 def test_value_that_holds_itself_is_still_text() -> None:
