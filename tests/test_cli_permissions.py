@@ -64,6 +64,11 @@ def test_each_command_of_a_line_is_explained(run: Run, files: dict[str, Path]) -
 def test_rule_that_would_allow_is_told(run: Run) -> None:
     out = run("check", "run_command(make)")[1]
     assert out.splitlines()[-1] == "to allow it: run_command(make)"
+    allow = run("check", "run_command(npm test -- -v)")[1].splitlines()[-2:]
+    assert allow == [
+        "to allow it: run_command(npm test -- -v)",
+        "to allow what is like it: run_command(npm test *)",
+    ]
     assert "to allow it" not in run("check", "web_fetch(https://example.com)")[1]
 
 
@@ -106,6 +111,7 @@ def test_explanation_as_json(run: Run) -> None:
         "mode": "edits",
         **verdict,
         "pieces": [{"piece": "run ls", **verdict}],
+        "wider_rule": "run_command(ls *)",
     }
 
 

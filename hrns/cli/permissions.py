@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from attrs import asdict
 
-from ..config import Config, load_config, project_config_path
+from ..config import Config, home_directory, load_config, project_config_path
 from ..context import Mode
 from ..errors import ConfigError, UsageError
 from ..nearest import nearest
@@ -24,6 +24,7 @@ from ..permissions import (
     unknown_tools,
 )
 from ..permissions.judging import strictest
+from ..permissions.widening import wider_rule
 from .common import looking_around, tell, user_config_path, working_directory
 from .rules import rules_of_flags
 from .tables import pretty, table
@@ -88,12 +89,13 @@ def check(
             rulings = explain(context, tool, prepared, rules, own_places(config.path))
         except (ValueError, OSError, RuntimeError) as error:
             raise UsageError(f"{asked.text} is denied: {error}") from error
+        wider = wider_rule(tool.name, prepared.accesses, context.cwd, home_directory(os.environ))
         _warn(unknown_tools(rules, session.tools))
         _warn(f"the plugin {name} judges real calls as well" for name in _with_policies(session))
     if as_json:
-        click.echo(pretty(_facts(asked.text, context.mode, rulings)))
+        click.echo(pretty({**_facts(asked.text, context.mode, rulings), "wider_rule": wider}))
     else:
-        click.echo(_told(asked.text, rulings))
+        click.echo(_told(asked.text, rulings, wider))
 
 
 @command.command("list")
@@ -174,7 +176,7 @@ def _facts(call: str, mode: Mode, rulings: Sequence[Ruling]) -> dict[str, object
     return {"call": call, "mode": mode, **asdict(verdict), "pieces": pieces}
 
 
-def _told(call: str, rulings: Sequence[Ruling]) -> str:
+def _told(call: str, rulings: Sequence[Ruling], wider: str) -> str:
     verdict = strictest([ruling.verdict for ruling in rulings])
     rows = [
         (ruling.verdict.decision, ruling.piece, ruling.verdict.reason or ruling.verdict.source)
@@ -183,6 +185,8 @@ def _told(call: str, rulings: Sequence[Ruling]) -> str:
     lines = [f"{call}: {verdict.decision}", table(("DECISION", "TO", "WHY"), rows)]
     if verdict.decision == "ask" and verdict.source.startswith("mode "):
         lines.append(f"to allow it: {verdict.rule}")
+        if wider not in ("", verdict.rule):
+            lines.append(f"to allow what is like it: {wider}")
     return "\n".join(lines)
 
 

@@ -5,7 +5,8 @@ a guard that breaks must not stand open.
 
 `values` says what is judged and what comes of it, `judging` asks all policies, `rules` reads
 rules, and `law` is the policy of a session: its mode and its rules. What rules are matched
-against is read when it is needed: `paths`, `urls`, and command lines (`shell`, `commands`).
+against is read when it is needed: `paths`, `urls`, and command lines (`shell`, `commands`); so is
+`widening`, which finds a rule for calls that are like one.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from .commands import CommandPattern, quoted_line
 from .paths import PathPattern, quoted_path
 from .places import Place
 from .shell import Command, Line, Redirection, program, read_line
+from .shell.values import DEVICES
 from .text import Match
 from .urls import Url, UrlPattern
 from .values import Access, Effect
@@ -25,9 +26,6 @@ _VERBS: dict[Effect, str] = {
     "execute": "run",
     "network": "reach",
 }
-_DEVICES = frozenset(
-    {"/dev/null", "/dev/zero", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty"}
-)
 
 # After these a relative path may lead elsewhere; "" is a program that is not known.
 _MOVES = frozenset({"cd", "pushd", "popd", ".", "source", ""})
@@ -235,7 +233,7 @@ def _pieces_of_line(tool: str, text: str, around: Surroundings) -> Iterator[Piec
         )
     moved = any(_moves(command) for command in line.commands)
     for redirection in line.redirections:
-        if redirection.path not in _DEVICES:
+        if redirection.path not in DEVICES:
             yield evolve(_redirected(redirection, around, moved=moved), rule=rule, declared=False)
 
 

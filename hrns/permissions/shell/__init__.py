@@ -16,7 +16,7 @@ More commands than the shell would run may be noted, never fewer.
 from __future__ import annotations
 
 from .lines import read_line
-from .runners import program
+from .runners import program, runs_others
 from .values import Command, Line, Redirection, Word
 
-__all__ = ["Command", "Line", "Redirection", "Word", "program", "read_line"]
+__all__ = ["Command", "Line", "Redirection", "Word", "program", "read_line", "runs_others"]

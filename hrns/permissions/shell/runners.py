@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 
 from .values import ANYTHING, Command, Word, holds_code, names
 
-__all__ = ["Inside", "files_run", "inside", "program"]
+__all__ = ["Inside", "files_run", "inside", "program", "runs_others"]
 
 _MOST_GUESSES = 20
 _PLAIN = re.compile(r"[\w./:=@%+,~-]*")
@@ -123,6 +123,12 @@ _EVALUATING = names(
 def program(word: Word) -> str:
     """The name of the program, without the directory; "" if it is not known."""
     return word.text.rpartition("/")[2] if word.exact else ""
+
+
+def runs_others(name: str) -> bool:
+    """Whether a program of that name may run other commands that it is given."""
+    known = (_RUNNERS, _SHELLS, _SPECIAL, _CARRIERS, _WITH_VERBS, _EVALUATING)
+    return any(name in names for names in known)
 
 
 def files_run(command: Command) -> Iterator[str]:

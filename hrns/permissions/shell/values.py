@@ -7,7 +7,21 @@ from typing import Literal
 
 from attrs import field, frozen
 
-__all__ = ["ASSIGNMENT", "Command", "Line", "Redirection", "Word", "holds_code", "names"]
+__all__ = [
+    "ASSIGNMENT",
+    "DEVICES",
+    "Command",
+    "Line",
+    "Redirection",
+    "Word",
+    "holds_code",
+    "names",
+]
+
+DEVICES = frozenset(
+    {"/dev/null", "/dev/zero", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty"}
+)
+"""Where redirections may go without touching a file."""
 
 
 def names(text: str) -> frozenset[str]:
