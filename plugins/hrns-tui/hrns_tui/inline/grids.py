@@ -39,7 +39,7 @@ class Grid(TableElement):
 def _least(cell: Text, longest: int) -> int:
     """Columns below which a cell is not to be squeezed: words stay whole up to some length."""
     word = max(map(cell_len, cell.plain.split()), default=0)
-    return min(cell.cell_len, max(_LEAST, min(word, longest)))
+    return max(1, min(cell.cell_len, max(_LEAST, min(word, longest))))
 
 
 def _table(head: list[Text], rows: list[list[Text]], least: list[int]) -> Table:
