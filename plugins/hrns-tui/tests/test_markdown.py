@@ -60,11 +60,11 @@ def test_table_that_fits_is_one() -> None:
 
 def test_table_that_is_too_wide_wraps_its_cells_between_words() -> None:
     assert shown(TABLE, 60).split("\n") == [
-        " name         what it says                              path",
-        " ───────────────────────────────────────────────────────────",
-        " one         a narrative of       /usr/share/doc/README.html",
-        "          considerable length",
-        " two c                                                 x (u)",
+        " name        what it says                              path",
+        " ──────────────────────────────────────────────────────────",
+        " one        a narrative of       /usr/share/doc/README.html",
+        "         considerable length",
+        " two c                                                x (u)",
     ]
 
 

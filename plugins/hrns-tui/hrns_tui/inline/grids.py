@@ -27,11 +27,13 @@ class Grid(TableElement):
         top = self.header.row if self.header else None
         head = [cell.content for cell in top.cells] if top else []
         rows = [[cell.content for cell in row.cells] for row in self.body.rows] if self.body else []
-        for longest in (options.max_width, _WORD):
-            columns = zip(head, *rows, strict=False)
+        columns = [*zip(head, *rows, strict=False)]
+        room = options.max_width - _BETWEEN * len(columns)
+        wanted = [max(1, *(cell.cell_len for cell in column)) for column in columns]
+        for longest in (room, _WORD):
             least = [max(_least(cell, longest) for cell in column) for column in columns]
-            if sum(width + _BETWEEN for width in least) <= options.max_width:
-                yield _table(head, rows, least)
+            if sum(least) <= room:
+                yield _table(head, rows, _widened(least, wanted, room))
                 return
         yield from _listed(head, rows, console, options)
 
@@ -42,12 +44,22 @@ def _least(cell: Text, longest: int) -> int:
     return max(1, min(cell.cell_len, max(_LEAST, min(word, longest))))
 
 
-def _table(head: list[Text], rows: list[list[Text]], least: list[int]) -> Table:
+def _widened(least: list[int], wanted: list[int], room: int) -> list[int]:
+    """Widths that take the room, or what is wanted if that is less; most for those most in need."""
+    widths = [*least]
+    for _ in range(min(room, sum(wanted)) - sum(least)):
+        neediest = max(range(len(widths)), key=lambda at: wanted[at] / widths[at])
+        widths[neediest] += 1
+    return widths
+
+
+def _table(head: list[Text], rows: list[list[Text]], widths: list[int]) -> Table:
+    # Not left to rich: where there is too little room it cuts off what it measured itself.
     table = Table(box=box.SIMPLE, pad_edge=False, collapse_padding=True)
-    for cell, width in zip(head, least, strict=True):
+    for cell, width in zip(head, widths, strict=True):
         heading = cell.copy()
         heading.stylize("markdown.table.header")
-        table.add_column(heading, overflow="fold", min_width=width)
+        table.add_column(heading, overflow="fold", width=width)
     for row in rows:
         table.add_row(*row)
     return table
