@@ -63,7 +63,7 @@ def test_table_that_is_too_wide_wraps_its_cells_between_words() -> None:
         " name        what it says                              path",
         " ──────────────────────────────────────────────────────────",
         " one        a narrative of       /usr/share/doc/README.html",
-        "         considerable length",
+        "          considerable length",
         " two c                                                x (u)",
     ]
 
