@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import evolve
 
@@ -20,7 +20,14 @@ from .providers.base import Provider
 from .providers.tool_mode import with_tool_mode
 from .records import ProviderKind
 
-__all__ = ["build_provider", "choose_agent", "choose_for_resume", "find_agent", "offering_tools"]
+__all__ = [
+    "build_provider",
+    "choose_agent",
+    "choose_for_resume",
+    "find_agent",
+    "misnamed_tools",
+    "offering_tools",
+]
 
 
 def build_provider(plugins: Plugins, entry: ProviderConfig, environ: Mapping[str, str]) -> Provider:
@@ -100,6 +107,20 @@ def find_agent(agents: Sequence[Agent], name: str) -> Agent:
     guess = f"Did you mean {near[0]}? " if near else ""
     names = ", ".join(agent.name for agent in agents)
     raise ConfigError(f"there is no agent {name!r}", hint=f"{guess}The agents are: {names}.")
+
+
+def misnamed_tools(agent: Agent, tools: Iterable[str]) -> list[str]:
+    """What is to be said of tools that an agent names and that are not there.
+
+    One that is off and like none that is there may be a plugin's that is not here: no harm done.
+    """
+    known, said = list(tools), []
+    for name, on in agent.tools.items():
+        near = nearest(name, known)
+        if name != "*" and name not in known and (on or near):
+            guess = f"; is {near[0]} meant?" if near else ""
+            said.append(f"The agent {agent.name} names a tool {name} that is not there{guess}")
+    return said
 
 
 def choose_for_resume(

@@ -17,7 +17,14 @@ from attrs import evolve, field, frozen
 
 from .agents import Agent
 from .cancel import Cancel
-from .choosing import build_provider, choose_agent, choose_for_resume, find_agent, offering_tools
+from .choosing import (
+    build_provider,
+    choose_agent,
+    choose_for_resume,
+    find_agent,
+    misnamed_tools,
+    offering_tools,
+)
 from .chunks import Chunk, NoticeChunk
 from .config import Config, ProviderConfig, find_provider, home_directory
 from .context import Mode, SessionContext
@@ -212,6 +219,7 @@ class Session:
         saved = story.agent or config.current_agent
         self.agent, stale = choose_agent(context.agents, agent, saved)
         context.agent = self.agent
+        self._tell_of_tools()
         self._model_named = bool(model or (story.model and not agent))
         self._heed_agents_model()
         if stale:
@@ -242,6 +250,11 @@ class Session:
         self._wrappers = gather_callables(plugins, "hrns_tool_wrappers", context)
         self._editors = gather_callables(plugins, "hrns_request_editors", context)
         self._sinks = plugins.collect_callables("hrns_chunk_sinks", context=context)
+
+    def _tell_of_tools(self) -> None:
+        """Tell of tools that the agent names and that are not there."""
+        for text in misnamed_tools(self.agent, (tool.name for tool in self.tools)):
+            self.notice(text)
 
     def _heed_agents_model(self) -> None:
         """Ask the model that the agent wants, unless somebody said which."""
@@ -416,6 +429,7 @@ class Session:
         """
         self.agent = find_agent(self.context.agents, name)
         self.context.agent = self.agent
+        self._tell_of_tools()
         self._heed_agents_model()
         self._loop = self._make_loop()
         self.messages = with_system(self.messages, self.system_prompt())

@@ -16,7 +16,7 @@ from hrns.tools import NAME_PATTERN
 
 from .documents import collect
 from .front_matter import Document, Fault, Field
-from .places import entries_by_place
+from .places import files_by_place
 
 __all__ = ["find_agents"]
 
@@ -24,19 +24,20 @@ ROOTS = (".hrns/agents",)
 
 _SWITCHES = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _EFFECTS: Mapping[str, Effect] = {effect: effect for effect in ALL_EFFECTS}
-_LIMITS = re.compile(r"\b(tools|effects)\b")
+_LIMITS = re.compile(r"\b(tools|effects)\b", re.IGNORECASE)
+_OTHER_LIMITS = re.compile(r"(?!tools$)(.*tools?|permission.*)")
+"""Names that fields which limit an agent have elsewhere: `allowed-tools`, `disallowedTools`."""
 
 
 def find_agents(context: SessionContext) -> list[Agent]:
     """The agents of project and home, one of each name without regard to case: the nearest."""
-    paths = (
-        [entry / "AGENT.md" for entry in entries] for entries in entries_by_place(context, ROOTS)
-    )
+    paths = files_by_place(context, ROOTS, "AGENT.md")
     return collect(context, paths, _agent, key=str.casefold)
 
 
 def _agent(path: Path, document: Document) -> Agent:
     _refuse_lost_limits(document)
+    _refuse_other_limits(document)
     tools, effects = document.fields.get("tools"), document.fields.get("effects")
     return Agent(
         name=document.text("name") or path.parent.name,
@@ -44,16 +45,24 @@ def _agent(path: Path, document: Document) -> Agent:
         prompt=document.body.strip(),
         tools=_tools(tools) if tools else {},
         effects=_effects(effects) if effects else ALL_EFFECTS,
-        model=document.text("model"),
+        model="" if document.text("model") == "inherit" else document.text("model"),
         source=str(path),
     )
 
 
 def _refuse_lost_limits(document: Document) -> None:
     """Raise the fault of front matter that speaks of limits which could not be found in it."""
-    lost = set(_LIMITS.findall(document.block)) - set(document.fields)
+    lost = {word.lower() for word in _LIMITS.findall(document.block)} - set(document.fields)
     if document.fault and lost:
         raise document.fault
+
+
+def _refuse_other_limits(document: Document) -> None:
+    """Raise a fault if a field seems to limit the agent in a way that is not known here."""
+    for name, field in document.fields.items():
+        if _OTHER_LIMITS.fullmatch(name):
+            what = f"{name!r} limits nothing here; write `tools: {{run_command: false}}`"
+            raise Fault(what, field.line)
 
 
 def _tools(field: Field) -> dict[str, bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -95,8 +95,10 @@ def _make(
 def read_text(path: Path, within: Path, limit_bytes: int = LIMIT_BYTES) -> str:
     """The text of a file that lies in a directory, links followed; LF line ends, no BOM.
 
+    It is UTF-8; or UTF-16 with a byte order mark, which is what `>` of PowerShell 5 writes.
+
     Raises:
-        UnusableFile: it lies elsewhere, is no file, too large, or not UTF-8.
+        UnusableFile: it lies elsewhere, is no file, too large, or not of these encodings.
         OSError: it is missing or cannot be read.
     """
     real = Path(os.path.realpath(path, strict=True))
@@ -108,8 +110,9 @@ def read_text(path: Path, within: Path, limit_bytes: int = LIMIT_BYTES) -> str:
     if status.st_size > limit_bytes:
         raise UnusableFile(f"it is larger than {limit_bytes // 1024} KiB", "split it up")
     data = real.read_bytes()
+    encoding = "utf-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8"
     try:
-        return data.removeprefix(BOM_UTF8).decode().replace("\r\n", "\n")
+        return data.removeprefix(BOM_UTF8).decode(encoding).replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise UnusableFile(f"line {line} is not UTF-8", "save it as UTF-8") from error

@@ -25,7 +25,6 @@ __all__ = ["Document", "Fault", "Field", "Value", "parse"]
 
 FENCE = "---"
 LIMIT_CHARS = 64 * 1024  # fifty times the longest block that the skill format allows for
-_FIRST_LINE = 2  # of the block; the fence is line 1
 
 _KEY = re.compile(r"""["']?([A-Za-z_][\w-]*)["']?[ \t]*:""")
 _BLOCK_INDICATOR = re.compile(r"^[|>][-+0-9]*(?:\s+|$)")
@@ -62,7 +61,7 @@ class Document:
     """A Markdown file.
 
     Parameters:
-        fields: the outermost keys of its front matter that hold something.
+        fields: the outermost keys of its front matter that hold something, in lower case.
         body: what follows the front matter, or everything if there is none.
         block: the front matter as it stands there, without its fences.
         fault: why the front matter had to be read leniently, or None.
@@ -85,33 +84,35 @@ class Document:
 def parse(text: str) -> Document:
     """The front matter and the body of a Markdown file.
 
-    A fence is a line that is exactly ``---``; the first line of the file is one, or there is no
-    front matter. A byte order mark and CRLF line ends are taken.
+    A fence is a line that is exactly ``---``, but for blanks behind it; the first line of the file
+    that is not blank is one, or there is no front matter. A byte order mark and CRLF line ends are
+    taken.
 
     Raises:
         Fault: the front matter has no end, or is too long to be one.
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     lines = text.split("\n")
-    if lines[0] != FENCE:
+    fences = (number for number, line in enumerate(lines, 1) if line.rstrip(" \t") == FENCE)
+    start = next(fences, None)
+    if start is None or any(line.strip() for line in lines[: start - 1]):
         return Document({}, text)
-    try:
-        end = lines.index(FENCE, 1)
-    except ValueError:
+    end = next(fences, None)
+    if end is None:
         raise Fault(
-            f"the front matter that begins here has no end; close it with a line {FENCE!r}", 1
-        ) from None
-    block = textwrap.dedent("\n".join(lines[1:end]))
+            f"the front matter that begins here has no end; close it with a line {FENCE!r}", start
+        )
+    block = textwrap.dedent("\n".join(lines[start : end - 1]))
     if len(block) > LIMIT_CHARS:
-        raise Fault(f"the front matter is longer than {LIMIT_CHARS} characters; shorten it", 1)
-    return _document(block, "\n".join(lines[end + 1 :]))
+        raise Fault(f"the front matter is longer than {LIMIT_CHARS} characters; shorten it", start)
+    return _document(block, "\n".join(lines[end:]), start + 1)
 
 
-def _document(block: str, body: str) -> Document:
+def _document(block: str, body: str, first_line: int) -> Document:
     try:
-        return Document(_yaml_fields(block, _FIRST_LINE), body, block)
+        return Document(_yaml_fields(block, first_line), body, block)
     except Fault as fault:
-        return Document(dict(_lenient_fields(block)), body, block, fault)
+        return Document(dict(_lenient_fields(block, first_line)), body, block, fault)
 
 
 def _yaml_fields(block: str, first_line: int) -> dict[str, Field]:
@@ -124,7 +125,7 @@ def _yaml_fields(block: str, first_line: int) -> dict[str, Field]:
     if not isinstance(node, MappingNode):
         raise Fault("the front matter holds no `name: value` lines; write some", first_line)
     return {
-        _text(key): Field(value, key.start_mark.line + first_line)
+        _text(key).lower(): Field(value, key.start_mark.line + first_line)
         for key, node in node.value
         if (value := _value(node)) is not None
     }
@@ -161,7 +162,7 @@ def _text(node: yaml.Node) -> str:
     return node.value if isinstance(node.value, str) else ""
 
 
-def _lenient_fields(block: str) -> Iterator[tuple[str, Field]]:
+def _lenient_fields(block: str, first_line: int) -> Iterator[tuple[str, Field]]:
     """The fields of something that is nearly YAML, each read without regard to the others."""
     lines = block.split("\n")
     keys = [(number, key) for number, line in enumerate(lines) if (key := _KEY.match(line))]
@@ -169,10 +170,10 @@ def _lenient_fields(block: str) -> Iterator[tuple[str, Field]]:
     for (start, key), end in zip(keys, ends, strict=True):
         piece = lines[start:end]
         try:
-            yield from _yaml_fields("\n".join(piece), start + _FIRST_LINE).items()
+            yield from _yaml_fields("\n".join(piece), start + first_line).items()
         except Fault:
             if text := _raw(piece[0][key.end() :], piece[1:]):
-                yield key[1], Field(text, start + _FIRST_LINE)
+                yield key[1].lower(), Field(text, start + first_line)
 
 
 def _raw(first: str, rest: list[str]) -> str:

@@ -85,5 +85,5 @@ def _files(directory: Path) -> Iterator[str]:
         directories[:] = sorted(name for name in directories if not name.startswith("."))
         for name in sorted(names):
             relative = Path(parent, name).relative_to(directory).as_posix()
-            if relative != "SKILL.md" and not name.startswith("."):
+            if relative.lower() != "skill.md" and not name.startswith("."):
                 yield relative

@@ -10,7 +10,7 @@ from hrns.context import SessionContext
 
 from .documents import warn
 
-__all__ = ["entries_by_place", "project_directories"]
+__all__ = ["entries_by_place", "files_by_place", "project_directories"]
 
 
 def project_directories(cwd: Path) -> tuple[Path, ...]:
@@ -34,6 +34,26 @@ def entries_by_place(context: SessionContext, roots: Iterable[str]) -> Iterator[
     places = (*project_directories(context.cwd), *_home())
     for place in dict.fromkeys(places):
         yield [entry for root in roots for entry in _entries(context, place / root)]
+
+
+def files_by_place(
+    context: SessionContext, roots: Iterable[str], name: str
+) -> Iterator[list[Path]]:
+    """The file of this name in each such entry; its case may be another, as on Windows."""
+    for entries in entries_by_place(context, roots):
+        yield [_spelled(entry, name) for entry in entries]
+
+
+def _spelled(directory: Path, name: str) -> Path:
+    """The path of a file of this name, whatever its case is on disk."""
+    path = directory / name
+    if os.path.lexists(path):
+        return path
+    try:
+        found = [each for each in directory.iterdir() if each.name.lower() == name.lower()]
+    except OSError:
+        return path  # who reads it is told the same
+    return min(found, default=path)
 
 
 def _home() -> tuple[Path, ...]:

@@ -11,7 +11,7 @@ from hrns.records import PromptSection, Skill
 
 from .documents import collect, read_text, warn
 from .front_matter import Document
-from .places import entries_by_place
+from .places import files_by_place
 
 __all__ = ["find_skills", "skills_section"]
 
@@ -28,9 +28,7 @@ the exact name before you begin, and do as it says.
 
 def find_skills(context: SessionContext) -> list[Skill]:
     """The skills of project and home, one of each name: the nearest."""
-    paths = (
-        [entry / "SKILL.md" for entry in entries] for entries in entries_by_place(context, ROOTS)
-    )
+    paths = files_by_place(context, ROOTS, "SKILL.md")
     return collect(context, paths, partial(_skill, context))
 
 

@@ -122,6 +122,17 @@ def test_effects_are_a_list(site: Site, effects: str, expected: set[str]) -> Non
         ("tools: Read(*)", 2, "'Read(*)' is no name of a tool; write `tools: [read_file]`"),
         ("tools: [[read_file]]", 2, "'' is no name of a tool; write `tools: [read_file]`"),
         ("effects: [fly]", 2, "'fly' is no effect; effects are execute, network, read, write"),
+        (
+            "allowed-tools: [read_file]",
+            2,
+            "'allowed-tools' limits nothing here; write `tools: {run_command: false}`",
+        ),
+        (
+            "disallowedTools: Bash",
+            2,
+            "'disallowedtools' limits nothing here; write `tools: {run_command: false}`",
+        ),
+        ("Tools: {write_file: never}", 2, "tools: 'write_file' is 'never'; write true or false"),
         ("effects: {a: b}", 2, "'a' is no effect; effects are execute, network, read, write"),
         (
             "description: a: b\ntools:\n  write_file: fal: se",
@@ -136,6 +147,19 @@ def test_agent_whose_limits_are_in_doubt_is_left_out(
     assert agent_of(site, front_matter) == []
     file = site.project / ".hrns/agents/a/AGENT.md"
     assert site.warnings == [f"{file}:{line}: {message}"]
+
+
+def test_limits_hold_whatever_the_case_of_their_names(site: Site) -> None:
+    [agent] = agent_of(site, "Tools: read_file\nEFFECTS: [read]")
+    assert agent.tools == {"*": False, "read_file": True}
+    assert agent.effects == {"read"}
+
+
+@pytest.mark.parametrize(("model", "wanted"), [("m", "m"), ("inherit", ""), ("''", "")])
+def test_model_that_is_inherited_is_no_model_of_its_own(
+    site: Site, model: str, wanted: str
+) -> None:
+    assert [agent.model for agent in agent_of(site, f"model: {model}")] == [wanted]
 
 
 def test_agent_whose_limits_are_lost_in_bad_yaml_is_left_out(site: Site) -> None:

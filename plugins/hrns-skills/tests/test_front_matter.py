@@ -160,6 +160,19 @@ def test_fence_is_a_line_of_exactly_three_dashes() -> None:
     assert document.body == "body\n---\n----\nend"
 
 
+def test_blanks_around_the_fences_are_no_matter() -> None:
+    document = parse("\n \n--- \nname: a\nx: y: z\n---\t\nbody\n--- \n")
+    assert document.fields == {"name": Field("a", 4), "x": Field("y: z", 5)}
+    assert document.body == "body\n--- \n"
+    assert document.fault is not None
+    assert document.fault.line == 5
+
+
+def test_case_of_a_key_is_no_matter() -> None:
+    assert values(parse_block("Name: a\nDESCRIPTION: d")) == {"name": "a", "description": "d"}
+    assert values(parse_block("Name: a\nDescription: d: e")) == {"name": "a", "description": "d: e"}
+
+
 def test_endless_front_matter_is_refused() -> None:
     with pytest.raises(Fault, match="longer than 65536 characters"):
         parse_block("a: b\n" * 20_000)

@@ -171,6 +171,23 @@ def test_front_matter_that_tells_nothing_names_file_and_line(site: Site) -> None
     assert warning.endswith("; put the value in quotes")
 
 
+def test_case_of_the_file_name_is_no_matter(site: Site) -> None:
+    text = "---\nname: low\ndescription: d\n---\nDo it.\n"
+    file = site.write("project/.agents/skills/low/skill.md", text)
+    [skill] = skills_of(site)
+    assert (skill.name, skill.source) == ("low", str(file))
+    assert site.warnings == []
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_skill_in_utf_16_is_read(site: Site, encoding: str) -> None:
+    file = site.skill("project/.agents/skills/wide", "wide", "für alle")
+    mark = "" if encoding == "utf-16" else "\ufeff"
+    file.write_bytes((mark + file.read_text()).replace("\n", "\r\n").encode(encoding))
+    assert [(skill.name, skill.description) for skill in skills_of(site)] == [("wide", "für alle")]
+    assert site.warnings == []
+
+
 def test_each_bad_file_costs_one_warning_and_no_other_skill(site: Site) -> None:
     good = ["a", "c", "e"]
     for name in good:

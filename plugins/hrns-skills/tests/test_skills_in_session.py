@@ -90,6 +90,24 @@ def test_agent_file_takes_the_place_of_a_built_in_agent(
     assert "load_skill" in session.system_prompt()
 
 
+def test_tools_that_an_agent_names_and_that_are_not_there_are_told(
+    site: Site, provider: ScriptedProvider
+) -> None:
+    site.skill("project/.agents/skills/plan", "plan")
+    site.write("project/.hrns/agents/a/AGENT.md", "---\nname: a\ntools: Grep, loda_skill\n---\n")
+    off = "---\nname: b\ntools: {load_skil: false, Grep: false, '*': true}\n---\n"
+    site.write("project/.hrns/agents/b/AGENT.md", off)
+    session = session_on(site, provider, agent="a")
+    assert session.take_notices() == (
+        "The agent a names a tool Grep that is not there",
+        "The agent a names a tool loda_skill that is not there; is load_skill meant?",
+    )
+    session.use_agent("b")
+    assert session.take_notices() == (
+        "The agent b names a tool load_skil that is not there; is load_skill meant?",
+    )
+
+
 def test_bad_file_is_a_notice_of_the_session(site: Site, provider: ScriptedProvider) -> None:
     file = site.write("project/.agents/skills/bad/SKILL.md", "---\nname: bad\n")
     session = session_on(site, provider)
