@@ -21,7 +21,7 @@ from hrns.chunks import (
 )
 from hrns.cli import status
 from hrns.cli.printing import steady_streams
-from hrns.config import add_rule, edit_config
+from hrns.config import add_rule, edit_config, home_directory
 from hrns.errors import Cancelled
 from hrns.journal import Record
 from hrns.messages import AssistantMessage, Terminal, ToolMessage, UserMessage
@@ -33,7 +33,7 @@ from .dialogue import Listing, Prompt, PromptDialogue, TerminalDialogue, View
 from .images import images_in, message_of
 from .lines import LinePrompt
 from .paint import Theme
-from .questions import Questions
+from .questions import Questions, Widening, widening
 from .screen import Screen, wants_colour
 from .signals import leaving_on_signals
 from .terminal import is_capable
@@ -71,7 +71,9 @@ def run_inline(launch: Launch, source: TextIO, out: TextIO) -> int:
     out.write(f"{headline(launch.cwd)}\n")
     out.flush()
     program = Program(launch, source, out, colour=wants_colour(out, launch.environ))
-    ask = InlineQuestions(program.screen, program.prompt, _rule_saver(launch), program.size)
+    ask = InlineQuestions(
+        program.screen, program.prompt, _rule_saver(launch), program.size, _widening(launch)
+    )
     dialogue = InlineDialogue(program.screen, program.prompt)
     return program.run(lambda: _converse(launch, program.screen, program.prompt, dialogue, ask))
 
@@ -81,7 +83,7 @@ def _run_lines(launch: Launch) -> int:
     screen = Screen(sys.stdout, colour=wants_colour(sys.stdout, launch.environ))
     out = sys.stdout if sys.stdout.isatty() else sys.stderr
     prompt = LinePrompt(sys.stdin, out)
-    ask = Questions(screen, prompt, _rule_saver(launch))
+    ask = Questions(screen, prompt, _rule_saver(launch), _widening(launch))
     screen.say(headline(launch.cwd))
     return _converse(launch, screen, prompt, PromptDialogue(screen, prompt), ask)
 
@@ -127,6 +129,10 @@ class _RuleSaver:
 
 def _rule_saver(launch: Launch) -> _RuleSaver:
     return _RuleSaver(launch.config.path)
+
+
+def _widening(launch: Launch) -> Widening:
+    return widening(launch.cwd, home_directory(launch.environ))
 
 
 class App:

@@ -1,20 +1,26 @@
-"""Permission questions, put in place: once, for the session, always, no, no with a reason."""
+"""Permission questions, put in place: once, for the session, always, no, no with a reason.
+
+Always means the very call, or what a rule says that is shown, and may be changed, before it is
+saved.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Literal
+from pathlib import Path
+from typing import Literal, TypeAlias
 
+from hrns.cli.printing import plain
 from hrns.errors import ConfigError
 from hrns.messages import Diff
-from hrns.permissions import Answer, Question
+from hrns.permissions import Answer, Question, Rule
 
 from .dialogue import LinePrompting
 from .diffs import diff_lines
 from .screen import Screen
 
-__all__ = ["Questions", "describe", "kept"]
+__all__ = ["Questions", "Widening", "describe", "edited_rule", "kept", "no_wider", "widening"]
 
 _DIFF_ROWS = 80
 _NO = re.compile(r"no?(?:[\s,:]+(?P<reason>.*))?", re.IGNORECASE | re.DOTALL)
@@ -28,6 +34,40 @@ _YES: Mapping[str, Literal["once", "session", "always"]] = {
 }
 
 
+Widening: TypeAlias = Callable[[Question], str]
+"""Gives the rule for calls like the one that is asked about; "" if there is none."""
+
+
+def no_wider(_question: Question) -> str:
+    """Nothing beside the very call."""
+    return ""
+
+
+def widening(cwd: Path, home: Path) -> Widening:
+    """Finds rules for a session in a directory, for somebody with that home."""
+
+    def wider(question: Question) -> str:
+        from hrns.permissions.widening import wider_rule
+
+        offered = question.verdict.rule
+        rule = wider_rule(question.call.name, question.prepared.accesses, cwd, home)
+        return rule if offered and rule != offered else ""
+
+    return wider
+
+
+def edited_rule(text: str, tool: str) -> str:
+    """A rule that a person wrote, as it is saved.
+
+    Raises:
+        ConfigError: it is none, or none for the tool.
+    """
+    rule = Rule.parse("allow", text, "what you wrote")
+    if rule.tool not in ("*", tool):
+        raise ConfigError(f"{rule.text} is no rule for {tool}", hint=f"Write {tool}(PATTERN).")
+    return rule.text
+
+
 class Questions:
     """Asks whether a call may run. Ctrl-D is a no; Ctrl-C is a no that ends the turn.
 
@@ -35,30 +75,47 @@ class Questions:
         screen: where the call is described.
         prompt: where it is answered.
         save: writes a rule down; raises ConfigError if it cannot.
+        wider: finds the rule that is offered beside the very call.
     """
 
     def __init__(
-        self, screen: Screen, prompt: LinePrompting, save: Callable[[str], object]
+        self,
+        screen: Screen,
+        prompt: LinePrompting,
+        save: Callable[[str], object],
+        wider: Widening = no_wider,
     ) -> None:
         self._screen = screen
         self._prompt = prompt
         self._save = save
+        self._wider = wider
 
     def __call__(self, question: Question) -> Answer:
         """The person's answer."""
-        rule = question.verdict.rule
-        self._screen.say("\n".join([*describe(question), _choices(rule)]))
-        while True:
-            try:
-                given = self._prompt.answer("allow?", question.cancel)
-            except EOFError:
-                return Answer("no")
-            except KeyboardInterrupt:
-                question.cancel.set()
-                return Answer("no")
-            if answer := _read(given, rule):
-                return kept(answer, self._save, self._screen.error)
-            self._screen.say(_choices(rule))
+        rule, wider = question.verdict.rule, self._wider(question)
+        self._screen.say("\n".join([*describe(question), _choices(rule, wider)]))
+        try:
+            while not (answer := self._answer(question, wider)):
+                self._screen.say(_choices(rule, wider))
+        except EOFError:
+            return Answer("no")
+        except KeyboardInterrupt:
+            question.cancel.set()
+            return Answer("no")
+        return kept(answer, self._save, self._screen.error)
+
+    def _answer(self, question: Question, wider: str) -> Answer | None:
+        """The answer that the next line stands for, or None."""
+        given = self._prompt.answer("allow?", question.cancel)
+        if not wider or given.strip().casefold() not in ("p", "pattern"):
+            return _read(given, question.verdict.rule)
+        label = plain(f"rule (Enter for {wider}):")
+        text = self._prompt.answer(label, question.cancel).strip() or wider
+        try:
+            return Answer("always", edited_rule(text, question.call.name))
+        except ConfigError as error:
+            self._screen.error(str(error))
+            return None
 
 
 def kept(answer: Answer, save: Callable[[str], object], tell: Callable[[str], object]) -> Answer:
@@ -91,8 +148,9 @@ def describe(
     return "\n".join(lines).split("\n")
 
 
-def _choices(rule: str) -> str:
+def _choices(rule: str, wider: str) -> str:
     kept = f"   s: session   a: always (rule {rule})" if rule else ""
+    kept += f"   p: always, by a pattern (rule {wider}, or another)" if wider else ""
     return f"y: once{kept}   n: no   n WHY: no, because"
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import io
 from collections import deque
+from pathlib import Path
 
 import pytest
 from hrns_tui.dialogue import Listing, PromptDialogue
-from hrns_tui.questions import Questions, describe
+from hrns_tui.questions import Questions, describe, widening
 from hrns_tui.screen import Screen
 
 from hrns.cancel import Cancel
 from hrns.errors import ConfigError
 from hrns.messages import Diff, ToolCall
-from hrns.permissions import Answer, Prepared, Question, Verdict
+from hrns.permissions import Access, Answer, Prepared, Question, Verdict
 from hrns.tools import tool
 
 
@@ -75,6 +76,38 @@ def test_answer_is_what_was_typed(lines: list[str | BaseException], answer: Answ
     asked = question()
     assert answered(asked, *lines) == (answer, [answer.rule] if answer.kind == "always" else [])
     assert not asked.cancel.is_set()
+
+
+def test_rule_for_calls_like_it_can_be_changed_before_it_is_saved() -> None:
+    def answered_so(*lines: str) -> tuple[Answer, list[str], str]:
+        saved: list[str] = []
+        out = io.StringIO()
+        prompt = Lines(*lines)
+        ask = Questions(Screen(out, colour=False), prompt, saved.append, lambda _: "smash(it *)")
+        answer = ask(question())
+        assert not prompt.lines
+        return answer, saved, out.getvalue()
+
+    answer, saved, shown = answered_so("p", "")
+    assert (answer, saved) == (Answer("always", "smash(it *)"), ["smash(it *)"])
+    assert "p: always, by a pattern (rule smash(it *), or another)" in shown
+    answer, saved, shown = answered_so("P", "smash(it", "p", "crash(it)", "p", " smash(it x) ")
+    assert (answer, saved) == (Answer("always", "smash(it x)"), ["smash(it x)"])
+    assert "error: what you wrote: 'smash(it' is not a rule" in shown
+    assert "error: crash(it) is no rule for smash" in shown
+    assert answered_so("p", "smash(", "n")[:2] == (Answer("no"), [])
+
+
+def test_pattern_is_no_answer_where_none_is_offered() -> None:
+    assert answered(question(), "p", "y") == (Answer("once"), [])
+
+
+def test_rule_for_calls_like_it_is_found_if_it_is_another_than_the_one_that_is_offered() -> None:
+    wider = widening(Path("/home/ada/work"), Path("/home/ada"))
+    line = Prepared([Access("execute", "git log -3")])
+    assert wider(question(line, rule="smash(git log -3)")) == "smash(git log *)"
+    assert wider(question(line, rule="smash(git log *)")) == ""
+    assert wider(question(line, rule="")) == ""  # nothing could be kept
 
 
 def test_ctrl_c_is_a_no_that_ends_the_turn() -> None:

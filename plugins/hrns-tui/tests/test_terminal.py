@@ -1189,6 +1189,42 @@ def test_answer_for_always_is_saved_as_a_rule(home: Home) -> None:
         assert results(server) == ["did one", "did one"]
 
 
+def test_rule_for_calls_like_it_is_edited_before_it_is_saved(home: Home) -> None:
+    calls = [do("git log -3"), do("git status"), do("git log | ls"), chat_stream("Done.")]
+    with serving(*calls) as server:
+        home.use(server)
+        with open_terminal(home, columns=100) as terminal:
+            terminal.ready()
+            terminal.type("Go.\r")
+            terminal.see("a saves the rule do(git log -3)\np opens the rule do(git log *)")
+            time.sleep(0.5)
+            terminal.type("p")
+            terminal.wait(at_line("rule: do(git log *)"))
+            terminal.type("\x7f\r")
+            terminal.see("what you wrote: 'do(git log *' is not a rule")
+            terminal.wait(at_line("rule: do(git log *"))
+            terminal.type("\x15show(git *)\r")
+            terminal.see("show(git *) is no rule for do")
+            assert "permissions" not in home.saved
+            terminal.type("\x1b")
+            terminal.see("p opens the rule do(git log *)")
+            time.sleep(0.5)
+            terminal.type("p")
+            terminal.wait(at_line("rule: do(git log *)"))
+            terminal.type("\x15do(git *)\r")
+            terminal.see("* do git status  ok")
+            terminal.see("a saves the rule do(git log | ls)")
+            assert "p always" not in terminal.text
+            time.sleep(0.5)
+            terminal.type("p")  # stands for nothing here
+            time.sleep(0.5)
+            terminal.type("n")
+            terminal.see("\nDone.")
+        assert home.saved["permissions"]["allow"] == ["do(git *)"]
+        assert results(server)[:2] == ["did git log -3", "did git status"]
+        assert results(server)[2].startswith("ERROR: this call was denied")
+
+
 def test_ctrl_c_in_a_question_ends_the_turn(home: Home) -> None:
     with serving(do("it"), chat_stream("Fine.")) as server:
         home.use(server)

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 
 from attrs import field, frozen
 from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition
 
 from hrns.cancel import Cancel
@@ -104,7 +105,7 @@ class Desk:
 
     @staticmethod
     def _form_is_keys(form: Form) -> bool:
-        return isinstance(form, CallForm) and not form.wants_reason
+        return isinstance(form, CallForm) and not form.wants_line
 
     @property
     def state(self) -> State:
@@ -204,9 +205,11 @@ class Desk:
 
     def _enter(self, form: Form) -> None:
         typed = self.pastes.unfold(self.entry.text)
-        if form.enter(typed):
+        answered = form.enter(typed)
+        if answered:
             self.form = None
-        self.entry.reset()
+        if answered or not isinstance(form, CallForm):  # a faulty rule is there to be mended
+            self.entry.reset()
         self.changed()
 
     def _with_attached(self, typed: Typed) -> Typed:
@@ -252,15 +255,19 @@ class Desk:
     def answer(self, key: str) -> None:
         """One of the keys of a question about a tool call."""
         form = self.form
-        if isinstance(form, CallForm) and form.key(key):
-            self.form = None
+        if isinstance(form, CallForm):
+            if form.key(key):
+                self.form = None
+            elif form.wants_line:
+                self.entry.reset(Document(form.first_text))
         self.changed()
 
     def escape(self) -> None:
         """Esc: leave the form, take back what is queued, or interrupt."""
         form = self.form
-        if isinstance(form, CallForm) and form.wants_reason:
-            form.wants_reason = False
+        if isinstance(form, CallForm) and form.wants_line:
+            form.go_back()
+            self.entry.reset()
         elif form is not None:
             self.dismiss(form)
         elif self.later:

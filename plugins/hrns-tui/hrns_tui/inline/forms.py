@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from time import monotonic
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
-from attrs import frozen
+from attrs import field, frozen
 
+from hrns.cli.printing import plain
+from hrns.errors import ConfigError
 from hrns.permissions import Answer
 
 from ..cells import cells, padded, wrapped
@@ -26,6 +28,7 @@ __all__ = [
     "Dismissed",
     "Form",
     "LineForm",
+    "Offer",
     "PickForm",
     "told_rule",
 ]
@@ -188,31 +191,59 @@ def told_rule(rule: str, columns: int) -> list[str]:
     return wrapped(f"a saves the rule {rule}", columns, whole_words=False).split("\n")
 
 
+@frozen
+class Offer:
+    """What can be saved with an answer.
+
+    Parameters:
+        rule: the rule for the very call; "" if nothing can be saved.
+        wider: that for calls like it, to be changed before it is saved; "" if there is none.
+        checked: gives a rule that was written as it is saved; raises ConfigError if it is none.
+    """
+
+    rule: str
+    wider: str = ""
+    checked: Callable[[str], str] = field(default=str, eq=False, repr=False)
+
+
 class CallForm:
     """Asks whether a tool call may run. Its keys count only as `KeyGuard` has it.
 
     Parameters:
         described: what it would do.
-        rule: what `always` would save; "" if nothing can be.
+        offer: what can be saved with the answer.
         above: whether all of what it would do stands above the frame.
     """
 
-    def __init__(self, described: Described, rule: str, *, above: bool) -> None:
+    def __init__(self, described: Described, offer: Offer, *, above: bool) -> None:
         self.label = "> "
         self.secret = False
         self.reply: SimpleQueue[Answer | Dismissed] = SimpleQueue()
         self.shown_at = monotonic()
-        self.wants_reason = False
+        self._wants: Literal["key", "reason", "rule"] = "key"
         self._described = described
-        self._rule = rule
+        self._offer = offer
+        self._fault = ""
         self._rest = "all of it is above" if above else "a higher window shows the rest"
 
     def lines(self, typed: str, rows: int, columns: int, paint: Paint) -> list[str]:
         """What would be done, and the keys."""
-        if self.wants_reason:
-            return [
-                paint("Why not? It is told to the model. Enter sends it, Esc goes back.", "bold")
-            ]
+        match self._wants:
+            case "reason":
+                text = "Why not? It is told to the model. Enter sends it, Esc goes back."
+                return paint(wrapped(text, columns), "bold").split("\n")
+            case "rule":
+                return self._about_rule(columns, paint)
+            case "key":
+                return self._about_call(typed, rows, columns, paint)
+
+    def _about_rule(self, columns: int, paint: Paint) -> list[str]:
+        text = "What is to be allowed from now on? Enter saves the rule, Esc goes back."
+        asked = paint(wrapped(text, columns), "bold")
+        fault = paint(wrapped(plain(self._fault), columns), "bad") if self._fault else ""
+        return "\n".join([asked, *([fault] if fault else [])]).split("\n")
+
+    def _about_call(self, typed: str, rows: int, columns: int, paint: Paint) -> list[str]:
         below = self._below(typed, columns, paint)
         head = self._described(columns)
         most = min(CALL_ROWS, max(rows - len(below), 2))
@@ -222,42 +253,76 @@ class CallForm:
 
     def _below(self, typed: str, columns: int, paint: Paint) -> list[str]:
         """The keys, and what they stand for."""
-        kept = "   s this session   a always" if self._rule else ""
+        kept = "   s this session   a always" if self._offer.rule else ""
+        kept += "   p always, by a pattern" if self._offer.wider else ""
         keys = paint(wrapped(f"y once{kept}   n no   r no, with a reason", columns), "accent")
         hint = ""
         if typed:
             text = "These keys count on an empty line: Ctrl-U empties it."
             hint = paint(wrapped(text, columns), "warning")
-        elif self._rule:
+        elif self._offer.rule:
             hint = paint("\n".join(self._told_rule(columns)), "dim")
         shown = "\n".join([paint("Allow?", "bold"), keys, *([hint] if hint else [])])
         return shown.split("\n")
 
     def _told_rule(self, columns: int) -> list[str]:
-        rows = told_rule(self._rule, columns)
-        return rows if len(rows) <= RULE_ROWS else [*rows[: RULE_ROWS - 1], f"... ({self._rest})"]
+        rows = told_rule(self._offer.rule, columns)
+        if len(rows) > RULE_ROWS:
+            rows = [*rows[: RULE_ROWS - 1], f"... ({self._rest})"]
+        wider = self._offer.wider
+        more = wrapped(f"p opens the rule {wider}", columns, whole_words=False).split("\n")
+        return [*rows, *more[:RULE_ROWS]] if wider else rows  # all of it stands in the line then
 
     def key(self, key: str) -> bool:
         """Take one of the keys; returns whether the form is answered by it."""
+        rule = self._offer.rule
         match key:
             case "y":
                 self.reply.put(Answer("once"))
-            case "s" | "a" if not self._rule:  # nothing that could be kept
+            case "s" | "a" if not rule:  # nothing that could be kept
                 self.reply.put(Answer("once"))
             case "s":
                 self.reply.put(Answer("session"))
             case "a":
-                self.reply.put(Answer("always", self._rule))
+                self.reply.put(Answer("always", rule))
             case "n":
                 self.reply.put(Answer("no"))
             case _:
-                self.wants_reason = True
+                self._want(key)
                 return False
         return True
 
+    def _want(self, key: str) -> None:
+        """Go on with a line, if the key stands for one."""
+        if key == "r":
+            self._wants = "reason"
+        elif key == "p" and self._offer.wider:
+            self._wants, self.label = "rule", "rule: "
+
+    @property
+    def wants_line(self) -> bool:
+        """Whether it is answered by a line now, and not by a key."""
+        return self._wants != "key"
+
+    @property
+    def first_text(self) -> str:
+        """What stands in that line at first."""
+        return self._offer.wider if self._wants == "rule" else ""
+
+    def go_back(self) -> None:
+        """Be answered by keys again."""
+        self._wants, self.label, self._fault = "key", "> ", ""
+
     def enter(self, typed: str) -> bool:
-        """Take the reason."""
-        self.reply.put(Answer("no", reason=typed.strip()))
+        """Take the reason, or the rule; if that is none, it is told, and asked for again."""
+        if self._wants == "reason":
+            self.reply.put(Answer("no", reason=typed.strip()))
+            return True
+        try:
+            self.reply.put(Answer("always", self._offer.checked(typed)))
+        except ConfigError as error:
+            self._fault = str(error)
+            return False
         return True
 
     def move(self, steps: int) -> None:

@@ -15,7 +15,7 @@ from .guard import FOLLOWED_S
 
 __all__ = ["build_keys"]
 
-_ANSWERS = ("y", "s", "a", "n", "r")
+_ANSWERS = ("y", "s", "a", "p", "n", "r")
 
 
 def build_keys(

@@ -18,7 +18,7 @@ from ..cells import wrapped
 from ..dialogue import Listing, Meanwhile, PromptDialogue, Typed
 from ..diffs import MORE
 from ..listed import context_window, keep_models, list_models, listed_models
-from ..questions import describe, kept
+from ..questions import Widening, describe, edited_rule, kept, no_wider
 from .desk import Attachment, Desk, Work, as_typed
 from .errand import check_wanted, run_errand
 from .forms import (
@@ -28,6 +28,7 @@ from .forms import (
     Dismissed,
     Form,
     LineForm,
+    Offer,
     PickForm,
     told_rule,
 )
@@ -205,11 +206,13 @@ class InlineQuestions:
         prompt: InlinePrompt,
         save: Callable[[str], object],
         size: Callable[[], tuple[int, int]],
+        wider: Widening = no_wider,
     ) -> None:
         self._screen = screen
         self._prompt = prompt
         self._save = save
         self._size = size
+        self._wider = wider
 
     def __call__(self, question: Question) -> Answer:
         """The person's answer."""
@@ -250,7 +253,9 @@ class InlineQuestions:
         if above:
             saved = told if rule else []
             self._screen.say_styled("\n".join([*shown, *map(self._screen.paint, saved)]))
-        return CallForm(described, rule, above=above)
+        tool = question.call.name
+        offer = Offer(rule, self._wider(question), lambda text: edited_rule(text, tool))
+        return CallForm(described, offer, above=above)
 
 
 _AROUND = 12
