@@ -21,7 +21,7 @@ from .config import (
     looks_secret,
     resolve_reference,
 )
-from .config.values import secrets_in_url
+from .config.values import secrets_in_url, without_quotes
 from .errors import ConfigError
 
 __all__ = ["REDACTED", "RedactedPieces", "Redactor", "redactor_for"]
@@ -40,7 +40,8 @@ _SAME_IN_URLS = re.compile(r"[\w.~-]*", re.ASCII)
 
 def _spellings(secrets: Iterable[str]) -> tuple[str, ...]:
     """Every spelling of every secret, the longest first: a secret may hold another."""
-    known = {secret.strip() for secret in secrets}
+    written = [secret.strip() for secret in secrets]
+    known = {*written, *map(without_quotes, written)}
     spellings = {
         spelling
         for secret in known

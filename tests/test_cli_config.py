@@ -122,7 +122,7 @@ def test_value_of_the_wrong_type_is_refused(run: Run, write: Write, path: Path) 
     status, out, err = run("config", "set", "limits.turns", "many")
     assert (status, out) == (78, "")
     assert err == (
-        f"hrns: {path}: must be a number, not text @ $.limits.turns\n"
+        f"hrns: {path}: must be a whole number, not text @ $.limits.turns\n"
         "Set one that fits: hrns config set limits.turns 5\nNothing was changed.\n"
     )
     assert json.loads(path.read_text()) == DOCUMENT
@@ -226,7 +226,7 @@ def test_key_path_may_be_copied_from_an_error(run: Run, write: Write, path: Path
     write({"limits": {"turns": "x"}})
     _, _, err = run("plugins")
     assert err == (
-        f"hrns: {path}:1:22: must be a number, not text @ $.limits.turns\n"
+        f"hrns: {path}:1:22: must be a whole number, not text @ $.limits.turns\n"
         "Set one that fits: hrns config set limits.turns 5\n"
     )
     assert run("config", "set", "$.limits.turns", "5") == (0, "", "")

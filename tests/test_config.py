@@ -321,7 +321,21 @@ def test_file_that_does_not_parse_is_an_error_with_place_and_advice(
             1,
             22,
             "$.limits.turns",
-            "must be a number, not true or false",
+            "must be a whole number, not true or false",
+        ),
+        (
+            '{"limits": {"turns": 1.5}}',
+            1,
+            22,
+            "$.limits.turns",
+            "must be a whole number, not a number",
+        ),
+        (
+            '{"limits": {"turns": 1e-3}}',
+            1,
+            22,
+            "$.limits.turns",
+            "must be a whole number, not a number",
         ),
         ('{"limits": {"seconds": 0}}', 1, 24, "$.limits.seconds", "must be more than 0"),
     ],
@@ -422,12 +436,27 @@ def test_repr_shows_which_variable_a_key_is_taken_from() -> None:
         ("", ""),
         ("$", "$"),
         ("$MY_KEY-2", "$MY_KEY-2"),
+        ("'literal'", "literal"),
+        ('"literal"\n', "literal"),
+        ("'", "'"),
+        ("\"literal'", "\"literal'"),
         ("a$MY_KEY", "a$MY_KEY"),
     ],
 )
 def test_resolved_key_understands_references(key: str, expected: str) -> None:
     environ = {"MY_KEY": f"{KEY}\n"}
     assert ProviderConfig("home", key=key).resolved_key(environ) == expected
+
+
+def test_whole_number_may_be_written_with_an_exponent(load: Load) -> None:
+    limits = load('{"limits": {"turns": 1e3, "retries": 2.0}}').limits
+    assert (limits.turns, limits.retries) == (1000, 2)
+    assert type(limits.turns) is int
+
+
+def test_quotes_around_the_key_in_a_variable_are_no_part_of_it() -> None:
+    environ = {"MY_KEY": f'"{KEY}"'}
+    assert ProviderConfig("home", key="$MY_KEY").resolved_key(environ) == KEY
 
 
 @pytest.mark.parametrize("environ", [{}, {"MY_KEY": ""}, {"MY_KEY": " "}])

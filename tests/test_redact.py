@@ -184,6 +184,10 @@ def test_redactor_without_a_config_knows_the_environment() -> None:
     assert redactor_for(None, ENVIRON)("<environment-openai>") == "<[redacted]>"
 
 
+def test_key_is_known_without_the_quotes_around_it() -> None:
+    assert Redactor([f'"{KEY}"'])(f"<{KEY}>") == "<[redacted]>"
+
+
 def test_keys_in_the_query_of_a_url_are_secret() -> None:
     url = f"https://u:{KEY}1@h/v1?key={KEY}2&alt=sse-events"
     redact = redactor_for(Config(Path("c"), {"p": ProviderConfig("p", url)}), {})

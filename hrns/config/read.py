@@ -175,7 +175,8 @@ class _Entry:
             return default
         kinds = kinds if isinstance(kinds, tuple) else (kinds,)
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            message = f"must be {_KINDS[kinds[0]]}, not {_KINDS[type(value)]}"
+            needs = "a whole number" if kinds == (int,) else _KINDS[kinds[0]]
+            message = f"must be {needs}, not {_KINDS[type(value)]}"
             self.refuse(name, message, _FITS.get(kinds[0], ""))
         return value
 
@@ -189,10 +190,12 @@ class _Entry:
         return cast("bool", self.field(name, bool, default=False))
 
     def count(self, name: str, least: int = 1) -> int | None:
-        number = self.field(name, int, None)
+        number = self.value.get(name)
+        if not (isinstance(number, float) and number.is_integer()):  # 1e3, as a program may write
+            number = self.field(name, int, None)
         if number is not None and number < least:
             self.refuse(name, f"must be {least} or more", _FITS[int])
-        return cast("int | None", number)
+        return None if number is None else int(number)
 
     def seconds(self, name: str) -> float | None:
         number = self.field(name, (int, float), None)

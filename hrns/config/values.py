@@ -30,6 +30,7 @@ __all__ = [
     "public_url",
     "resolve_reference",
     "secrets_in_url",
+    "without_quotes",
 ]
 
 _REFERENCE = re.compile(r"\$(\w+)|\$\{(\w+)\}|env:(\w+)", re.ASCII)
@@ -84,6 +85,12 @@ def resolve_reference(text: str, environ: Mapping[str, str], *, what: str) -> st
             hint=f"Set {name}, or write the value down with hrns connect.",
         )
     return value
+
+
+def without_quotes(key: str) -> str:
+    """The key without quotes around it: `--env-file` of docker, and who pastes, keep them."""
+    quoted = len(key) > 1 and key[0] == key[-1] and key[0] in "\"'"
+    return key[1:-1].strip() if quoted else key
 
 
 def public_provider(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,12 +169,13 @@ class ProviderConfig:
     extra: Mapping[str, Any] = field(default=Factory(dict), hash=False, repr=_mapping_repr)
 
     def resolved_key(self, environ: Mapping[str, str]) -> str:
-        """The key itself; "" if there is none.
+        """The key itself, without quotes around it; "" if there is none.
 
         Raises:
             ConfigError: it refers to an environment variable that is not set.
         """
-        return resolve_reference(self.key, environ, what=f"the key of provider {self.name!r}")
+        what = f"the key of provider {self.name!r}"
+        return without_quotes(resolve_reference(self.key, environ, what=what))
 
     def resolved_headers(self, environ: Mapping[str, str]) -> dict[str, str]:
         """The headers, with references to environment variables replaced.
