@@ -336,6 +336,33 @@ def test_piped_input_is_added_to_the_message(
     assert server.requests[0].json["messages"][-1]["content"] == content
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_byte_order_mark_tells_how_piped_input_is_read(hrns: Hrns, encoding: str) -> None:
+    with LoopbackServer(chat_stream("ok")) as server:
+        hrns.use(server.url)
+        command = [sys.executable, "-m", "hrns", "exec", "-"]
+        done = subprocess.run(
+            command,
+            cwd=hrns.cwd,
+            env=hrns.environ,
+            input="größer".encode(encoding),
+            capture_output=True,
+            timeout=50,
+            check=False,
+        )
+    assert done.returncode == 0
+    assert server.requests[0].json["messages"][-1]["content"] == "größer"
+
+
+@POSIX
+def test_words_are_read_as_utf_8_where_the_locale_knows_only_ascii(hrns: Hrns) -> None:
+    environ = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    with LoopbackServer(chat_stream("ok")) as server:
+        hrns.use(server.url)
+        assert hrns.run("exec", "größer ☃", environ=environ).returncode == 0
+    assert server.requests[0].json["messages"][-1]["content"] == "größer ☃"
+
+
 def test_input_that_does_not_end_is_said_to_be_awaited(hrns: Hrns) -> None:
     with LoopbackServer(chat_stream("ok")) as server:
         hrns.use(server.url)
@@ -354,6 +381,9 @@ def test_input_that_does_not_end_is_said_to_be_awaited(hrns: Hrns) -> None:
         (["exec"], "no message"),
         (["exec", "--message", "a", "b"], "both words and --message"),
         (["exec", "--no-such-option", "hi"], "--no-such-option"),
+        (["exec", "-5 degrees"], "hrns exec [OPTIONS] -- MESSAGE"),
+        (["exec", "- one\n- two"], "the message begins with a dash"),
+        (["exec", "--resume", "", "hi"], "--resume is given no session"),
         (["exec", "--json-schema", "nope.json", "hi"], "nope.json"),
         (["exec", "--log", "nope/chunks", "hi", "--provider", "demo"], "--log"),
     ],
@@ -541,6 +571,22 @@ def test_misspelt_rule_of_the_configuration_is_told(hrns: Hrns) -> None:
         done = hrns.call("exec", "hi")
     warning = "hrns: warning: a rule in config.json names run_comand; is run_command meant?\n"
     assert done.stderr == warning + MODE
+
+
+@pytest.mark.parametrize(
+    ("rule", "meant"),
+    [("Bash(rm *)", "run_command"), ("shell", "run_command"), ("Glob", "list_files")],
+)
+def test_rule_with_the_name_of_a_tool_elsewhere_is_told(hrns: Hrns, rule: str, meant: str) -> None:
+    with LoopbackServer(chat_stream("ok")) as server:
+        entry = {"url": f"{server.url}/v1", "model": "m"}
+        hrns.configure({"providers": {"home": entry}, "permissions": {"deny": [rule]}})
+        told = hrns.call("exec", "hi").stderr
+        refused = hrns.call("exec", "hi", "--deny", rule)
+    name = rule.partition("(")[0]
+    assert told == f"hrns: warning: a rule in config.json names {name}; is {meant} meant?\n{MODE}"
+    assert refused.returncode == 2
+    assert f"Did you mean {meant}?" in refused.stderr
 
 
 # Failures: clear words, and the status

@@ -5,15 +5,44 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
+from ..errors import UsageError
 from .completing import agent_names, model_names, provider_names, session_ids, tool_names
 
 __all__ = ["command"]
 
+
+def _is_given(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source is ParameterSource.COMMANDLINE
+
+
 _FILE = click.Path(exists=True, dir_okay=False, readable=True)
 
 
-@click.command("exec")
+class _Exec(click.Command):
+    """A command whose words may look like options: it is told how they are no options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does; an unknown option with blanks in it was meant as words."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if meant := next((each for each in given if _reads_like_words(each)), ""):
+                raise UsageError(
+                    f"the message begins with a dash: {meant[:40]!r}",
+                    hint="Put -- before it: hrns exec [OPTIONS] -- MESSAGE",
+                ) from error
+            raise
+
+
+def _reads_like_words(argument: str) -> bool:
+    return argument.startswith("-") and "=" not in argument and len(argument.split()) > 1
+
+
+@click.command("exec", cls=_Exec)
 @click.argument("words", nargs=-1)
 @click.option("-message", "--message", "-m", default="", metavar="TEXT", help="What to ask.")
 @click.option(
@@ -116,4 +145,9 @@ def command(**options: Any) -> int:
     """  # noqa: D301 - \b is click's mark for a paragraph that is not re-wrapped
     from .asking import Options, ask
 
+    if not options["resume"] and _is_given("resume"):  # `-r "$ID"` of a script that has none
+        raise UsageError(
+            "--resume is given no session",
+            hint="`hrns sessions list` shows them; -c takes the last.",
+        )
     return ask(Options(**options))

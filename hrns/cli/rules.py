@@ -15,6 +15,18 @@ from .common import tell
 __all__ = ["check_rules", "rules_of_flags"]
 
 
+_ELSEWHERE = {
+    "bash": "run_command",
+    "shell": "run_command",
+    "exec": "run_command",
+    "grep": "search_files",
+    "glob": "list_files",
+    "ls": "list_files",
+    "fetch": "web_fetch",
+}
+"""What other programs call the tools that people write rules for."""
+
+
 def rules_of_flags(allow: Iterable[str], deny: Iterable[str]) -> list[Rule]:
     """The rules that `--allow` and `--deny` stand for.
 
@@ -40,20 +52,26 @@ def check_rules(session: Session, config: Config, flags: Sequence[Rule]) -> None
         if not _is_known(rule, names):
             _refuse(rule, names)
     for rule in rules_of(config):
-        near = nearest(rule.tool, names)
+        near = _near(rule, names)
         if near and not _is_known(rule, names):
-            tell(f"warning: a rule in {rule.source} names {rule.tool}; is {near[0]} meant?")
+            tell(f"warning: a rule in {rule.source} names {rule.tool}; is {near} meant?")
 
 
 def _is_known(rule: Rule, names: Sequence[str]) -> bool:
     return rule.tool == "*" or rule.tool in names
 
 
+def _near(rule: Rule, names: Sequence[str]) -> str:
+    """The tool that is meant by a rule that names none, or ""."""
+    elsewhere = _ELSEWHERE.get(rule.tool.lower(), "")
+    return elsewhere if elsewhere in names else next(iter(nearest(rule.tool, names)), "")
+
+
 def _refuse(rule: Rule, names: Sequence[str]) -> None:
-    near = nearest(rule.tool, names)
+    near = _near(rule, names)
     if near:
         raise UsageError(
             f"{rule.source} {rule.tool}: there is no such tool",
-            hint=f"Did you mean {near[0]}? `hrns tools` lists all.",
+            hint=f"Did you mean {near}? `hrns tools` lists all.",
         )
     tell(f"warning: {rule.source} {rule.tool}: there is no such tool")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from queue import Empty, SimpleQueue
 
 from ..cancel import Cancel
@@ -16,6 +18,8 @@ PATIENCE_S = 3.0
 """Seconds after which is said what is awaited."""
 
 _BLOCK_BYTES = 1 << 16
+_UNREAD = re.compile("[\udc80-\udcff]")
+"""How Python keeps the bytes of an argument that are no text in the locale's encoding."""
 
 
 def compose_prompt(words: tuple[str, ...], message: str, *, use_stdin: bool, cancel: Cancel) -> str:
@@ -32,7 +36,7 @@ def compose_prompt(words: tuple[str, ...], message: str, *, use_stdin: bool, can
         raise UsageError(
             "there are both words and --message", hint="Give the message in one of the two ways."
         )
-    said = message or " ".join(words)
+    said = _as_utf_8(message or " ".join(words))
     alone = said == "-"
     piped = _piped(cancel) if alone or (use_stdin and not _is_terminal()) else ""
     parts = [part for part in ("" if alone else said, piped) if part.strip()]
@@ -41,6 +45,13 @@ def compose_prompt(words: tuple[str, ...], message: str, *, use_stdin: bool, can
             "there is no message", hint='Say what you want: hrns exec "a question".'
         )
     return "\n\n".join(parts)
+
+
+def _as_utf_8(argument: str) -> str:
+    """The argument as it was written, where the locale could not read all of it (`LC_ALL=C`)."""
+    if argument.isascii() or not _UNREAD.search(argument):
+        return argument
+    return os.fsencode(argument).decode("utf-8", "replace")
 
 
 def _is_terminal() -> bool:
@@ -71,7 +82,8 @@ def _piped(cancel: Cancel) -> str:
             f"standard input cannot be read: {data.strerror or data}",
             hint="--no-stdin leaves it alone.",
         ) from data
-    return data.decode("utf-8-sig", "replace")
+    wide = data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))  # as PowerShell 5 writes files
+    return data.decode("utf-16" if wide else "utf-8-sig", "replace")
 
 
 def _read(bell: SimpleQueue[bytes | OSError]) -> None:
