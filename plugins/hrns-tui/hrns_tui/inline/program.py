@@ -6,7 +6,8 @@ import asyncio
 import errno
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from threading import Thread, current_thread, main_thread
 from time import monotonic
 from typing import Any, TextIO
@@ -26,6 +27,7 @@ from ..signals import ENDING, handled, let_go
 from .completing import PromptCompleter
 from .desk import Desk
 from .drawing import Frame
+from .herald import Herald
 from .history import PrivateHistory
 from .keys import build_keys
 from .layout import Panels, build_layout
@@ -57,10 +59,12 @@ class Program:
     """
 
     def __init__(self, launch: Launch, source: TextIO, out: TextIO, *, colour: bool) -> None:
-        paint = Paint(theme_of(launch.environ, _wanted_theme(launch)), colour)
-        output = terminal_output(out, launch.environ.get("TERM", ""), colour=colour)
+        wants, term = _wants(launch), launch.environ.get("TERM", "")
+        paint = Paint(theme_of(launch.environ, wants.get("theme")), colour)
+        output = terminal_output(out, term, colour=colour)
         self._completer = PromptCompleter()
         self.desk = Desk(self._draft(launch), Buffer(multiline=False))
+        self.herald = Herald(output, self.desk, launch.cwd, wants, term)
         typed = TypedInput(source)
         self.stage = Stage()
         self.screen = InlineScreen(self.stage, paint, lambda: output.get_size().columns)
@@ -117,6 +121,8 @@ class Program:
             clear_typeahead(self.frame.input)
             self.frame.terminal.let_go()
             self.stage.close()
+            with suppress(OSError):  # the terminal may have gone
+                self.herald.close()
 
     def _result(self) -> int:
         if self._signalled:
@@ -129,6 +135,7 @@ class Program:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._failed)
         self.stage.open(self.frame)
+        self.herald.open()
         self.frame.create_background_task(self._beat())
         self.frame.after_render += lambda _: self._start(worker)
 
@@ -188,6 +195,8 @@ class Program:
         layout, buffer = self.frame.layout, self.desk.buffer
         if layout.current_buffer is not buffer and not layout.is_searching:
             layout.focus(buffer)
+        if not self.frame.is_away:
+            self.herald.tell()
         self.frame.invalidate()
 
     def _key_pressed(self, _: object) -> None:
@@ -261,6 +270,7 @@ def _first(text: str, room: int) -> str:
     return f"{cut(first, max(room, 10))} ..." if more or cells(first) > room else first
 
 
-def _wanted_theme(launch: Launch) -> object:
+def _wants(launch: Launch) -> Mapping[str, Any]:
+    """What the configuration says of the terminal."""
     section = launch.config.document.get("tui")
-    return section.get("theme") if isinstance(section, dict) else None
+    return section if isinstance(section, dict) else {}
