@@ -58,11 +58,15 @@ class Listing:
         label: what they are, such as `all directories`.
         options: gives them, as (value, description); called when they are shown.
         named: whether the values say something to a person, or the descriptions alone do.
+        about: a line about the option of a value, for who is about to choose it.
+        remove: removes the option of a value for good; raises HrnsError if it cannot.
     """
 
     label: str
     options: Callable[[], Sequence[tuple[str, str]]] = field(eq=False, repr=False)
     named: bool = True
+    about: Callable[[str], str] | None = field(default=None, eq=False, repr=False)
+    remove: Callable[[str], object] | None = field(default=None, eq=False, repr=False)
 
 
 class TerminalDialogue(Dialogue, Protocol):

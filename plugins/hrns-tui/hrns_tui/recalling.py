@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from hrns.config import home_directory
-from hrns.errors import SessionError
+from hrns.errors import SerialError, SessionError
 from hrns.journal import (
     SessionInfo,
     find_session,
@@ -20,6 +21,7 @@ from hrns.journal import (
 )
 from hrns.messages import AssistantMessage, UserMessage
 from hrns.records import CommandHost, SlashCommand
+from hrns.serial import read_message
 from hrns.session import Session
 
 from .cells import cells, cut, padded
@@ -27,7 +29,7 @@ from .dialogue import Listing
 from .hosting import TerminalHost
 from .tables import marked, table
 
-__all__ = ["RECALLING", "WHICH_SESSION", "age", "session_lists"]
+__all__ = ["RECALLING", "WHICH_SESSION", "age", "last_answer", "session_lists"]
 
 WHICH_SESSION = "Which session is to be gone on with?"
 """The question over `session_lists`."""
@@ -35,6 +37,8 @@ WHICH_SESSION = "Which session is to be gone on with?"
 _ALL = "all"
 _TITLE = 60
 _PLACE = 28
+_ABOUT = 300
+_END_BYTES = 64 * 1024
 
 
 def session_lists(root: Path, cwd: Path, without: str = "") -> list[Listing]:
@@ -44,13 +48,14 @@ def session_lists(root: Path, cwd: Path, without: str = "") -> list[Listing]:
         root: where sessions are kept.
         without: the id of a session to leave out, or "".
     """
-    near = [info for info in list_sessions(project_folder(root, cwd)) if info.id != without]
+    shelf = _Shelf(without)
 
     def here() -> list[tuple[str, str]]:
+        near = shelf.listed(project_folder(root, cwd))
         return [(info.id, f"{_facts(info)}  {cut(info.title, _TITLE)}") for info in near]
 
     def everywhere() -> list[tuple[str, str]]:
-        infos = [info for info in list_sessions(root) if info.id != without]
+        infos = shelf.listed(root)
         places = [place(info.cwd) for info in infos]
         width = max(map(cells, places), default=0)
         return [
@@ -58,10 +63,69 @@ def session_lists(root: Path, cwd: Path, without: str = "") -> list[Listing]:
             for info, where in zip(infos, places, strict=True)
         ]
 
-    far = Listing("all directories", everywhere, named=False)
-    if near:
-        return [Listing("this directory", here, named=False), far]
+    def listing(label: str, options: Callable[[], list[tuple[str, str]]]) -> Listing:
+        about, remove = shelf.last_answer, shelf.remove
+        return Listing(label, options, named=False, about=about, remove=remove)
+
+    far = listing("all directories", everywhere)
+    if here():
+        return [listing("this directory", here), far]
     return [far] if everywhere() else []
+
+
+class _Shelf:
+    """The sessions of a list, by their ids.
+
+    Parameters:
+        without: the id of a session that is left out, or "".
+    """
+
+    def __init__(self, without: str) -> None:
+        self._without = without
+        self._paths: dict[str, Path] = {}
+
+    def listed(self, folder: Path) -> list[SessionInfo]:
+        """Those in a folder and below it."""
+        infos = [info for info in list_sessions(folder) if info.id != self._without]
+        self._paths |= {info.id: info.path for info in infos}
+        return infos
+
+    def remove(self, session_id: str) -> None:
+        """Remove one for good.
+
+        Raises:
+            SessionError: it cannot be removed.
+        """
+        path = self._paths[session_id]
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise SessionError(f"cannot remove {path}: {error.strerror}") from error
+
+    def last_answer(self, session_id: str) -> str:
+        """What the model said last, in one line; "" if that is not at the end of the file."""
+        return last_answer(self._paths[session_id])
+
+
+def last_answer(path: Path) -> str:
+    """The last words of the model in a session file, in one line; "" if its end has none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _END_BYTES))
+            lines = file.read().split(b"\n")
+    except OSError:
+        return ""
+    answers = (text for line in reversed(lines) if b'"assistant"' in line if (text := _said(line)))
+    return next(answers, "")
+
+
+def _said(line: bytes) -> str:
+    """What the model said in a line of a session file, in one line; "" if it is another."""
+    try:
+        message = read_message(json.loads(line).get("message"))
+    except (ValueError, AttributeError, SerialError):  # the first line may be half of one
+        return ""
+    return _one_line(message.text)[:_ABOUT] if isinstance(message, AssistantMessage) else ""
 
 
 def _facts(info: SessionInfo) -> str:

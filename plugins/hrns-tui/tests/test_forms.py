@@ -8,6 +8,8 @@ from hrns_tui.dialogue import Listing
 from hrns_tui.inline.forms import Dismissed, PickForm
 from hrns_tui.paint import Paint
 
+from hrns.errors import SessionError
+
 MODELS = [("gpt-large", "big"), ("large", ""), ("large-2", ""), ("small", "not large")]
 
 
@@ -73,3 +75,39 @@ def test_next_list_is_asked_for_when_it_is_shown_and_the_search_goes_on() -> Non
     assert shown(form, "two")[2].endswith("Ctrl-A shows these, Esc leaves")
     assert form.enter("two")
     assert form.reply.get() == "2"
+
+
+def test_option_is_removed_if_that_is_asked_for_twice_and_a_fault_is_told() -> None:
+    values = ["one", "two", "three"]
+
+    def remove(value: str) -> None:
+        if value == "three":
+            raise SessionError("it is not to be removed")
+        values.remove(value)
+
+    listing = Listing(
+        "", lambda: [(each, "") for each in values], about=lambda v: f"about {v}\x1b", remove=remove
+    )
+    form = PickForm("Which?", [listing])
+    footer = "3 of 3; Enter chooses, Ctrl-X removes, Esc leaves"
+    sure = "Ctrl-X once more removes it for good"
+    assert shown(form)[-2:] == ["  about one\ufffd", footer]
+    form.remove()
+    assert shown(form)[-2:] == ["  about one\ufffd", sure]
+    form.move(1)
+    assert shown(form)[-2:] == ["  about two\ufffd", footer]
+    form.remove()
+    assert shown(form)[-1] == sure
+    assert shown(form, "t")[-1] == "2 of 3; Enter chooses, Ctrl-X removes, Esc leaves"
+    form.remove()
+    form.remove()
+    assert values == ["one", "three"]
+    assert shown(form)[-1] == "2 of 2; Enter chooses, Ctrl-X removes, Esc leaves"
+    form.move(1)
+    shown(form)
+    form.remove()
+    form.remove()
+    assert shown(form)[-2:] == ["  about three\ufffd", "it is not to be removed"]
+    assert shown(form, "nothing")[-1].startswith("0 of 2")
+    form.remove()
+    assert values == ["one", "three"]

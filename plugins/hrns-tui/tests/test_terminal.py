@@ -1274,6 +1274,33 @@ def test_nothing_that_is_pasted_or_typed_before_answers_a_question(home: Home) -
         assert results(server) == []
 
 
+def test_session_is_removed_from_the_list_if_that_is_asked_for_twice(home: Home) -> None:
+    with serving(chat_stream("The first answer."), chat_stream("Another one.")) as server:
+        home.use(server)
+        for words in ("One.", "Two."):
+            assert home.run(words).returncode == 0
+        with open_terminal(home) as terminal:
+            terminal.ready()
+            terminal.type("/resume\r")
+            terminal.see("\n  Another one.\n2 of 2; Enter chooses, Ctrl-X removes")
+            terminal.type("\x1b[B")
+            terminal.see("\n  The first answer.\n2 of 2;")
+            terminal.type("\x18")
+            terminal.see("Ctrl-X once more removes it for good")
+            terminal.type("\x1b[A")  # rather not
+            terminal.see("\n  Another one.\n2 of 2;")
+            assert len(home.sessions) == 2
+            terminal.type("\x18")
+            terminal.see("Ctrl-X once more removes it for good")
+            terminal.type("\x18")
+            terminal.see("\n  The first answer.\n1 of 1;")
+            [path] = home.sessions
+            assert "One." in path.read_text()
+            terminal.type("\r")
+            terminal.see("> One.\n\nThe first answer.")
+            terminal.ready()
+
+
 # Terminals that can do less, and none at all
 
 
@@ -1370,7 +1397,7 @@ def test_nothing_that_a_model_tool_or_server_says_steers_the_terminal(home: Home
         json_answer({"error": {"message": HOSTILE}}, status=400),
     ]
     with serving(*replies) as server:
-        home.use(server)
+        home.use(server, tui={"bell": False})
         with open_terminal(home, columns=250) as terminal:
             terminal.ready()
             terminal.type("Go.\r")
@@ -1423,7 +1450,7 @@ def test_window_of_the_model_is_shown_where_the_provider_tells_it(
         return chat_stream("Ok.", usage=Usage(input=400, output=100))
 
     with LoopbackServer(answer) as server:
-        home.use(server, tui={"bell": False})
+        home.use(server)
         with open_terminal(home, columns=150) as terminal:
             terminal.ready()
             terminal.send("One.")
@@ -1742,11 +1769,11 @@ def test_sessions_of_all_directories_can_be_picked(home: Home) -> None:
                 terminal.ready()
                 terminal.send(text)
         with open_terminal(home, columns=150, pick=True) as terminal:
-            terminal.see("1 of 1; Up, Down and Enter choose, Ctrl-A shows all directories, Esc")
+            terminal.see("1 of 1; Enter chooses, Ctrl-X removes, Ctrl-A shows all directories")
             assert "First." in terminal.text
             assert "Other." not in terminal.text
             terminal.type("other\x01")
-            terminal.see("1 of 2; Up, Down and Enter choose, Ctrl-A shows this directory, Esc")
+            terminal.see("1 of 2; Enter chooses, Ctrl-X removes, Ctrl-A shows this directory")
             [row] = re.findall("^> .*Other.$", terminal.text, re.MULTILINE)
             assert re.fullmatch(r"> just now  +\d+( B| KiB)  \S*/elsewhere  Other\.", row)
             terminal.type("\r")

@@ -13,12 +13,12 @@ from typing import Literal, Protocol, TypeAlias
 from attrs import field, frozen
 
 from hrns.cli.printing import plain
-from hrns.errors import ConfigError
+from hrns.errors import ConfigError, HrnsError
 from hrns.permissions import Answer
 
-from ..cells import cells, padded, wrapped
+from ..cells import cells, cut, padded, wrapped
 from ..dialogue import Listing
-from ..paint import Paint
+from ..paint import Paint, Style
 
 __all__ = [
     "CALL_ROWS",
@@ -97,6 +97,8 @@ class LineForm:
 class PickForm:
     """Lets an option be chosen; what is typed narrows them down, Ctrl-A shows the next list.
 
+    Ctrl-X, pressed twice, removes an option, where that can be done.
+
     Parameters:
         title: the question.
         lists: the options, in one list or several.
@@ -112,6 +114,37 @@ class PickForm:
         self._options = lists[0].options()
         self._typed = ""
         self._at = 0
+        self._doomed = ""
+        self._fault = ""
+        self._about: dict[str, str] = {}
+
+    @property
+    def _shown(self) -> Listing:
+        return self._lists[self._list]
+
+    @property
+    def can_remove(self) -> bool:
+        """Whether options can be removed."""
+        return self._shown.remove is not None
+
+    def remove(self) -> None:
+        """Remove the marked option, if this was asked for once before."""
+        found = self.matching(self._typed)
+        value = found[min(self._at, len(found) - 1)][0] if found else ""
+        if not value or self._shown.remove is None:
+            return
+        sure, self._doomed = value == self._doomed, value
+        if sure:
+            self._doomed = ""
+            try:
+                self._shown.remove(value)
+            except HrnsError as error:
+                self._fault = str(error)
+            self._options = self._shown.options()
+
+    def _keep(self) -> None:
+        """Something else is done: nothing is to be removed."""
+        self._doomed = self._fault = ""
 
     @property
     def has_more(self) -> bool:
@@ -120,8 +153,9 @@ class PickForm:
 
     def show_next(self) -> None:
         """Show the next list."""
+        self._keep()
         self._list = (self._list + 1) % len(self._lists)
-        self._options, self._at = self._lists[self._list].options(), 0
+        self._options, self._at = self._shown.options(), 0
 
     def matching(self, typed: str) -> list[tuple[str, str]]:
         """The options that have every word that is typed; those that begin with it come first."""
@@ -132,33 +166,54 @@ class PickForm:
         ]
         return sorted(found, key=lambda each: _distance(each[0].casefold(), wanted))
 
-    def lines(self, typed: str, rows: int, columns: int, paint: Paint) -> list[str]:  # noqa: ARG002 - a row has one line
+    def lines(self, typed: str, rows: int, columns: int, paint: Paint) -> list[str]:
         """The options around the chosen one, which is marked."""
         if typed != self._typed:
+            self._keep()
             self._typed, self._at = typed, 0
         found = self.matching(typed)
         self._at = max(0, min(self._at, len(found) - 1))
-        height = max(1, min(_PICK_ROWS, rows - 2))
+        footer = wrapped(self._footer(len(found)), columns)
+        below = paint(footer, self._footer_style).split("\n")
+        around = 1 + len(below) + (self._shown.about is not None)
+        height = max(1, min(_PICK_ROWS, rows - around))
         first = max(0, min(self._at - height // 2, len(found) - height))
         width = min(max((cells(value) for value, _ in found), default=0), _PICK_COLUMNS)
         shown = [
             self._row(number == self._at, padded(value, width), description, paint)
             for number, (value, description) in list(enumerate(found))[first : first + height]
         ]
-        return [paint(self._title, "bold"), *shown, paint(self._footer(len(found)), "dim")]
+        about = self._told(found[self._at][0], columns, paint) if found else []
+        return [paint(self._title, "bold"), *shown, *about, *below]
+
+    def _told(self, value: str, columns: int, paint: Paint) -> list[str]:
+        """What is known about an option, in one row."""
+        if self._shown.about is None:
+            return []
+        if value not in self._about:
+            self._about[value] = plain(self._shown.about(value))
+        return [paint(cut(f"  {self._about[value]}", columns), "dim")] if self._about[value] else []
 
     def _row(self, chosen: bool, value: str, description: str, paint: Paint) -> str:
         sign = ">" if chosen else " "
-        if not self._lists[self._list].named:
+        if not self._shown.named:
             return paint(f"{sign} {description}", "accent" if chosen else "")
         if chosen:
             return paint(f"> {value}  {description}", "accent")
         return paint(f"  {value}  ") + paint(description, "dim")
 
+    @property
+    def _footer_style(self) -> Style:
+        return "warning" if self._doomed else "bad" if self._fault else "dim"
+
     def _footer(self, found: int) -> str:
+        if self._doomed or self._fault:
+            return plain(self._fault) or "Ctrl-X once more removes it for good"
         after = self._lists[(self._list + 1) % len(self._lists)].label
-        more = f", Ctrl-A shows {after}" if self.has_more else ""
-        return f"{found} of {len(self._options)}; Up, Down and Enter choose{more}, Esc leaves"
+        more = ", Ctrl-X removes" if self.can_remove else ""
+        more += f", Ctrl-A shows {after}" if self.has_more else ""
+        choose = "Enter chooses" if self.can_remove else "Up, Down and Enter choose"
+        return f"{found} of {len(self._options)}; {choose}{more}, Esc leaves"
 
     def enter(self, typed: str) -> bool:
         """Choose the marked option, if there is one."""
@@ -170,6 +225,7 @@ class PickForm:
 
     def move(self, steps: int) -> None:
         """Mark another one."""
+        self._keep()
         self._at += steps
 
     def dismiss(self, error: type[BaseException]) -> None:

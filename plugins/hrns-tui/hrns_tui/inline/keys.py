@@ -127,6 +127,13 @@ def _choosing(keys: KeyBindings, desk: Desk) -> None:
         if isinstance(desk.form, PickForm):
             desk.form.show_next()
 
+    can_remove = Condition(lambda: isinstance(desk.form, PickForm) and desk.form.can_remove)
+
+    @keys.add("c-x", filter=can_remove, eager=True)
+    def _remove(_: KeyPressEvent) -> None:
+        if isinstance(desk.form, PickForm):
+            desk.form.remove()
+
 
 def _answering(keys: KeyBindings, desk: Desk) -> None:
     """Keys that answer a question about a tool call, if a hand pressed them on purpose."""
