@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hrns_tui.dialogue import Listing
-from hrns_tui.inline.forms import Dismissed, PickForm
+from hrns_tui.inline.forms import CallForm, Dismissed, Offer, PickForm
 from hrns_tui.paint import Paint
 
 from hrns.errors import SessionError
@@ -13,7 +14,7 @@ from hrns.errors import SessionError
 MODELS = [("gpt-large", "big"), ("large", ""), ("large-2", ""), ("small", "not large")]
 
 
-def shown(form: PickForm, typed: str = "", rows: int = 20) -> list[str]:
+def shown(form: PickForm | CallForm, typed: str = "", rows: int = 20) -> list[str]:
     """The lines of the form as they are read."""
     lines = form.lines(typed, rows, 80, Paint())
     return [re.sub(r"\x1b\[\d*m", "", line).rstrip() for line in lines]
@@ -111,3 +112,25 @@ def test_option_is_removed_if_that_is_asked_for_twice_and_a_fault_is_told() -> N
     assert shown(form, "nothing")[-1].startswith("0 of 2")
     form.remove()
     assert values == ["one", "three"]
+
+
+CALL = ["run make", "it would run make", "1 -old", "1 +new"]
+KEYS = ["Allow?", "y once   s this session   a always   n no   r no, with a reason"]
+RULE = "a saves the rule run(make)"
+REST = "... (all of it is above)"
+
+
+@pytest.mark.parametrize(
+    ("rows", "lines"),
+    [
+        (7, [*CALL, *KEYS, RULE]),
+        (6, [*CALL[:2], REST, *KEYS, RULE]),
+        (5, [CALL[0], REST, *KEYS, RULE]),
+        (4, [CALL[0], REST, *KEYS]),
+        (3, [CALL[0], *KEYS]),
+        (2, [CALL[0], KEYS[1]]),
+    ],
+)
+def test_low_window_shows_what_would_be_done_before_all_else(rows: int, lines: list[str]) -> None:
+    form = CallForm(lambda _: CALL, Offer("run(make)"), above=True)
+    assert shown(form, rows=rows) == lines

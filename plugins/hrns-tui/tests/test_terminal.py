@@ -225,6 +225,11 @@ class Terminal:
         return "\n".join([*self._scrolled, *map(str.rstrip, self._screen.display)]).rstrip()
 
     @property
+    def screen(self) -> str:
+        """What is on the screen."""
+        return "\n".join(map(str.rstrip, self._screen.display))
+
+    @property
     def line(self) -> str:
         """The line that the cursor is in."""
         return str(self._screen.display[self._screen.cursor.y]).rstrip()
@@ -1162,6 +1167,17 @@ def test_question_shows_a_command_and_its_rule_whole_however_narrow_it_is(
             time.sleep(0.5)
             terminal.type("y")
             terminal.see("Fine.")
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 9), (30, 9), (24, 12)])
+def test_question_keeps_its_head_in_a_low_window(home: Home, columns: int, rows: int) -> None:
+    with serving(chat_stream("Before.\n\n" * 9, [Call("do", {"text": "it"})])) as server:
+        home.use(server)
+        with open_terminal(home, columns=columns, rows=rows) as terminal:
+            terminal.ready()
+            terminal.type("Go.\r")
+            terminal.wait(lambda t: "y once" in t.screen and "mode ask" in t.screen)
+            assert "\ndo it\n" in terminal.screen
 
 
 def test_answer_for_the_session_holds_and_is_not_saved(home: Home) -> None:

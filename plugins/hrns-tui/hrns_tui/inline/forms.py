@@ -300,26 +300,28 @@ class CallForm:
         return "\n".join([asked, *([fault] if fault else [])]).split("\n")
 
     def _about_call(self, typed: str, rows: int, columns: int, paint: Paint) -> list[str]:
-        below = self._below(typed, columns, paint)
-        head = self._described(columns)
-        most = min(CALL_ROWS, max(rows - len(below), 2))
-        if len(head) > most:
+        head, keys = self._described(columns), self._keys(columns, paint)
+        hint = self._hint(typed, columns, paint)
+        # In a low window all of it stands above the frame: what would be done comes first here.
+        hint = hint[: max(0, rows - len(keys) - min(len(head), 2))]
+        most = min(CALL_ROWS, max(rows - len(keys) - len(hint), 1))
+        if len(head) > most > 1:
             head = [*head[: most - 1], paint(f"... ({self._rest})", "dim")]
-        return [*head, *below]
+        return [*head[:most], *keys[-max(1, rows - 1) :], *hint]
 
-    def _below(self, typed: str, columns: int, paint: Paint) -> list[str]:
-        """The keys, and what they stand for."""
+    def _keys(self, columns: int, paint: Paint) -> list[str]:
         kept = "   s this session   a always" if self._offer.rule else ""
         kept += "   p always, by a pattern" if self._offer.wider else ""
         keys = paint(wrapped(f"y once{kept}   n no   r no, with a reason", columns), "accent")
-        hint = ""
+        return [paint("Allow?", "bold"), *keys.split("\n")]
+
+    def _hint(self, typed: str, columns: int, paint: Paint) -> list[str]:
+        """What the keys stand for, or why they do nothing."""
         if typed:
             text = "These keys count on an empty line: Ctrl-U empties it."
-            hint = paint(wrapped(text, columns), "warning")
-        elif self._offer.rule:
-            hint = paint("\n".join(self._told_rule(columns)), "dim")
-        shown = "\n".join([paint("Allow?", "bold"), keys, *([hint] if hint else [])])
-        return shown.split("\n")
+            return paint(wrapped(text, columns), "warning").split("\n")
+        rows = self._told_rule(columns) if self._offer.rule else []
+        return [paint(row, "dim") for row in rows]
 
     def _told_rule(self, columns: int) -> list[str]:
         rows = told_rule(self._offer.rule, columns)

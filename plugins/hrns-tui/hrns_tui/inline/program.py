@@ -246,8 +246,9 @@ class Program:
         if form is None:
             return []
         columns, rows = self.size()
+        room = rows - 2 - len(self._status())  # a blank line above, and the one that is typed
         typed = self.desk.buffer.text
-        return ["", *form.lines(typed, rows - 4, columns - 1, self.screen.paint)]
+        return ["", *form.lines(typed, room, columns - 1, self.screen.paint)]
 
     def _status(self) -> list[str]:
         desk, paint = self.desk, self.screen.paint
