@@ -149,7 +149,8 @@ def hrns_slash_commands(context: SessionContext) -> Iterable[SlashCommand]:
     """Commands of the interactive prompt.
 
     Called once at session start, by a front end that has such a prompt. Of two of one name the
-    first counts; a warning names both. What a command raises is shown as its error.
+    first counts; a warning names both. What a command raises is shown as its error. One that is
+    marked with ``at_once`` may run while the model works, in a thread of its own.
 
     Example::
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from hrns.context import SessionContext
 from hrns.messages import ToolCall
-from hrns.permissions import ALL_EFFECTS, Access, Prepared, Rule, mode_policy
+from hrns.permissions import ALL_EFFECTS, Access, Effect, Prepared, Rule, mode_policy
 from hrns.permissions.widening import wider_rule
 from hrns.tools import Tool
 
@@ -93,6 +94,16 @@ def test_file_is_taken_with_its_directory(path: str, pattern: str) -> None:
     wanted = f"edit({pattern})" if pattern else ""
     for accesses in ([Access("write", path)], [Access("read", path), Access("write", path)]):
         assert of(*accesses, tool="edit") == wanted
+
+
+def test_documented_rules_are_those_that_are_offered() -> None:
+    page = Path(__file__).parent.parent / "docs" / "permissions.md"
+    _, table = page.read_text(encoding="utf-8").split("| call | rule |\n|---|---|\n")
+    rows = re.findall(r"^\| `(\w+)\((.*)\)` \| (?:`(.*)` )?\|$", table, re.MULTILINE)[:7]
+    assert len(rows) == 7
+    for tool, subject, rule in rows:
+        kind: Effect = "execute" if tool == "run_command" else "write"
+        assert of(Access(kind, subject.replace("\\|", "|")), tool=tool) == rule
 
 
 def test_directory_of_a_repository_is_not_taken(tmp_path: Path) -> None:
