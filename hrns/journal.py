@@ -177,6 +177,8 @@ class Journal:
     ) -> None:
         self.path = path
         self.leaf = leaf
+        self.shared = False
+        """Whether another journal had the file open to write when this one opened it (POSIX)."""
         self._redact = redact
         self._descriptor = -1
 
@@ -249,10 +251,26 @@ class Journal:
 
     def _open(self, flags: int) -> int:
         descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | flags, 0o600)
+        self.shared = _is_locked(descriptor)
         size = os.fstat(descriptor).st_size
         if size and os.pread(descriptor, 1, size - 1) != b"\n":
             os.write(descriptor, b"\n")  # a torn last line must not swallow the next
         return descriptor
+
+
+def _is_locked(descriptor: int) -> bool:
+    """Whether somebody else holds the lock of a file; else it is ours until the file is closed."""
+    try:
+        import fcntl
+    except ImportError:  # Windows, where a lock would keep readers out as well
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # some file systems have no locks
+        return False
+    return False
 
 
 def sessions_root(environ: Mapping[str, str], home: Path) -> Path:
@@ -389,23 +407,44 @@ def read_result_of(entry: Entry) -> ToolResult | None:
     return read.results[0] if isinstance(read, ToolMessage) else None
 
 
-def list_sessions(folder: Path) -> list[SessionInfo]:
-    """The sessions in a folder and below it, the last changed first; reads only their heads."""
-    infos = [info for path in folder.glob("**/*.jsonl") if (info := _info(path)) is not None]
+def list_sessions(
+    folder: Path, unusable: Callable[[SessionError], object] = lambda _: None
+) -> list[SessionInfo]:
+    """The sessions in a folder and below it, the last changed first; reads only their heads.
+
+    Parameters:
+        unusable: is told of each file that holds something, and no session that can be read.
+    """
+    infos = []
+    for path in folder.glob("**/*.jsonl"):
+        try:
+            if (info := _info(path)) is not None:
+                infos.append(info)
+        except SessionError as error:
+            unusable(error)
     return sorted(infos, key=lambda info: info.changed, reverse=True)
 
 
 def _info(path: Path) -> SessionInfo | None:
+    """What the head of a file says; None where there is nothing in it that could be lost.
+
+    Raises:
+        SessionError: as `read_journal`.
+    """
     try:
         stat = path.stat()
         if not S_ISREG(stat.st_mode):
             return None  # opening a named pipe would wait for who writes to it
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
-        first, _, rest = head.partition(b"\n")
-        header = _header(path, first)
-    except (OSError, SessionError):
+    except FileNotFoundError:
         return None
+    except OSError as error:
+        raise _cannot("read", path, error) from error
+    if not head:
+        return None
+    first, _, rest = head.partition(b"\n")
+    header = _header(path, first)
     return SessionInfo(
         path,
         str(header.get("id", "")),
@@ -433,12 +472,18 @@ def find_session(root: Path, prefix: str) -> SessionInfo:
     """The one session whose id begins so.
 
     Raises:
-        SessionError: there is none, or there are several; they are named.
+        SessionError: there is none, or its file cannot be read, or there are several; they are
+            named.
     """
-    found = [info for info in list_sessions(root) if prefix and info.id.startswith(prefix)]
+    unusable: list[SessionError] = []
+    infos = list_sessions(root, unusable.append)
+    found = [info for info in infos if prefix and info.id.startswith(prefix)]
     if len(found) == 1:
         return found[0]
     if not found:
+        for error in unusable:  # the name of a file ends in the id of its session
+            if prefix and error.path and error.path.stem.rpartition("-")[2].startswith(prefix):
+                raise error
         raise SessionError(
             f"there is no session {prefix!r}", hint="`hrns sessions list` shows them."
         )

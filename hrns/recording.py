@@ -25,6 +25,12 @@ from .messages import UserMessage
 __all__ = ["Recorder"]
 
 
+_SHARED = (
+    "another hrns is at work in this session. What is said in either stays in its file; "
+    "the one that writes last is gone on with"
+)
+
+
 class Recorder:
     """Writes a session down, from its first message on. If it cannot, it says so once.
 
@@ -44,6 +50,7 @@ class Recorder:
         self._warn = warn
         self._journal = journal
         self._broken = False
+        self._told = False
         self._facts: dict[str, str] = {}
         self._written: dict[str, str] = {}
 
@@ -115,6 +122,9 @@ class Recorder:
             if self._journal is None:
                 self._journal = self._start()
             self._journal.append(kind, **fields)
+            if self._journal.shared and not self._told:
+                self._told = True
+                self._warn(_SHARED)
         except SessionError as error:
             self._broken = True
             self._warn(f"this session is not saved from here on: {error}")

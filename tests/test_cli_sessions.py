@@ -111,6 +111,36 @@ def test_run_that_failed_or_was_stopped_is_shown_with_its_end(run: Run, tmp_path
     ]
 
 
+def test_sessions_of_other_directories_are_hinted_at(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask(run, "show a.txt")
+    (tmp_path / "work").rename(tmp_path / "moved")
+    monkeypatch.chdir(tmp_path / "moved")
+    assert run("sessions", "list").err == (
+        "hrns: there are no sessions here yet; --all lists those of other directories\n"
+    )
+    (session,) = sessions(run, "--all")
+    assert ask(run, "show a.txt", "-r", session["id"]).status == 0
+
+
+@pytest.mark.parametrize("damage", [b"\0" * 40, b"{", b'{"type": "session", "version": 99}'])
+def test_session_without_a_header_is_told_of(run: Run, damage: bytes) -> None:
+    ask(run, "show a.txt")
+    ask(run, "read a.txt")
+    lost, kept = sessions(run)
+    path = Path(lost["path"])
+    path.write_bytes(damage + b"\n" + path.read_bytes().partition(b"\n")[2])
+    (path.parent / "empty.jsonl").touch()
+    listed = run("sessions", "list")
+    assert [line.split()[0] for line in listed.out.splitlines()] == ["ID", kept["id"]]
+    assert listed.err.startswith(f"hrns: warning: {path} is ")
+    assert listed.err.count(str(path)) == 1
+    done = ask(run, "go on", "-r", lost["id"])
+    assert (done.status, done.err.startswith(f"hrns: {path} is ")) == (1, True)
+    assert ask(run, "show a.txt", "-c").err.startswith(f"hrns: warning: {path} is ")
+
+
 def test_no_session_writes_none_down(run: Run) -> None:
     ask(run, "show a.txt", "--no-session")
     done = run("sessions", "list")

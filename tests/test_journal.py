@@ -406,6 +406,21 @@ def test_gone_back_session_forks(tmp_path: Path) -> None:
     assert [m.text for m in told] == ["one", "a", "four", "d"]  # type: ignore[union-attr]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="files are locked as POSIX does")
+def test_session_that_another_is_at_work_in_is_told_of(tmp_path: Path) -> None:
+    first = start(tmp_path, [Say("a"), Say("b")])
+    list(first.send("one"))
+    assert first.path
+    second = start(tmp_path, [Say("c"), Say("d")], resume=first.path)
+    chunks = [*second.send("two"), *second.send("three")]
+    told = [chunk.text for chunk in chunks if isinstance(chunk, NoticeChunk)]
+    assert [text.partition(".")[0] for text in told] == ["another hrns is at work in this session"]
+    first.close()
+    second.close()
+    third = start(tmp_path, [Say("e")], resume=first.path)
+    assert not [c for c in third.send("four") if isinstance(c, NoticeChunk)]
+
+
 def facts_of(path: Path) -> tuple[str, str, str]:
     """What the last branch of a session file goes on with."""
     story = tell(read_journal(path).branch())

@@ -26,6 +26,7 @@ from ..journal import (
     tell,
 )
 from ..messages import Message
+from .common import tell as tell_of
 from .common import working_directory
 from .completing import session_ids
 from .printing import plain
@@ -45,13 +46,17 @@ def latest(cwd: Path) -> Record:
     Raises:
         SessionError: there is none.
     """
-    infos = list_sessions(project_folder(root(), cwd))
+    infos = list_sessions(project_folder(root(), cwd), _tell_of_unusable)
     if not infos:
         raise SessionError(
             "there is no session of this directory to go on with",
             hint="`hrns sessions list --all` shows those of others.",
         )
     return read_journal(infos[0].path)
+
+
+def _tell_of_unusable(error: SessionError) -> None:
+    tell_of(f"warning: {error}")
 
 
 def named(prefix: str) -> Record:
@@ -103,12 +108,14 @@ def command() -> None:
 def list_(everywhere: bool, as_json: bool) -> None:
     """List the sessions of this directory, the last used first."""
     folder = root() if everywhere else project_folder(root(), working_directory())
-    infos = list_sessions(folder)
+    infos = list_sessions(folder, _tell_of_unusable)
     if as_json:
         click.echo(json.dumps([_row(info) for info in infos], indent=2, ensure_ascii=False))
         return
     if not infos:
-        sys.stderr.write("hrns: there are no sessions here yet\n")
+        others = not everywhere and list_sessions(root())
+        more = "; --all lists those of other directories" if others else ""
+        sys.stderr.write(f"hrns: there are no sessions here yet{more}\n")
         return
     where = ("DIRECTORY",) if everywhere else ()
     click.echo(
