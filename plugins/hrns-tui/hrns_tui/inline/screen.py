@@ -200,6 +200,7 @@ class InlineScreen:
                 self._calls[other] = evolve(call, since=since, timed=other == call_id)
             if preview is not None:
                 self._outputs.put(Whole(title, display=preview, asked_about=call_id))
+        self._stage.wake()
 
     def answered(self, call_id: str, *, runs: bool) -> None:
         """The question is answered; the call runs from now on, or never."""
@@ -207,6 +208,7 @@ class InlineScreen:
         with self._lock:
             if runs and (call := self._calls.get(call_id)):
                 self._calls[call_id] = evolve(call, since=self._clock())
+        self._stage.wake()
 
     def recall(self, text: str) -> None:
         """Show what the person said before."""
