@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -53,17 +54,27 @@ def gather_tools(plugins: Plugins, context: SessionContext) -> list[Owned[Tool]]
     """All tools of distinct names that providers take."""
     owned: list[Owned[Tool]] = []
     for each in plugins.collect("hrns_tools", Tool, context=context):
-        if NAME_PATTERN.fullmatch(each.record.name):
-            owned.append(each)
+        if why := _unfit(each.record):
+            name = each.record.name
+            plugins.warn(f"the tool {name!r} of plugin {each.plugin} is left out: {why}")
         else:
-            plugins.warn(
-                f"the tool {each.record.name!r} of plugin {each.plugin} is left out: its name "
-                "may have letters, digits, _ and -, 64 at most"
-            )
+            owned.append(each)
     # Of two of one name: who says `replaces` wins, then who is bundled, then who came first.
     ranked = sorted(owned, key=lambda each: (not each.record.replaces, not each.plugin.bundled))
     used = {id(each) for each in first_owners(plugins, "tool", ranked, lambda tool: tool.name)}
     return [each for each in owned if id(each) in used]
+
+
+def _unfit(tool: Tool) -> str:
+    """Why a tool cannot be offered, or "": one that a server refuses would fail every request."""
+    if not NAME_PATTERN.fullmatch(tool.name):
+        return "its name may have letters, digits, _ and -, 64 at most"
+    try:
+        told = [tool.description, dict(tool.schema)]
+        json.dumps(told, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        return f"its description or schema is no JSON: {error}"
+    return ""
 
 
 def gather_policies(

@@ -12,8 +12,10 @@ bundled distributions, then the others by name. So each record knows its plugin.
 from __future__ import annotations
 
 import inspect
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from itertools import islice
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
@@ -127,13 +129,24 @@ class Plugins:
                 self._manager.unregister(name=name)
             self._fail(info, _describe_misfit(error))
             return
-        hooks = tuple(sorted(self._hooks_of(plugin)))
-        self.infos.append(evolve(info, hooks=hooks))
-        for hook in hooks:
+        info = evolve(info, hooks=tuple(sorted(self._hooks_of(plugin))))
+        self.infos.append(info)
+        for hook in info.hooks:
             if not hasattr(hookspecs, hook):
                 near = nearest(hook, _hook_names())
                 guess = f"; did you mean {near[0]}?" if near else ""
                 self._warn(info, f"there is no such hook{guess}", hook=hook)
+        self._tell_of_unmarked(info, plugin)
+
+    def _tell_of_unmarked(self, info: PluginInfo, plugin: object) -> None:
+        """Warn of functions that look like hooks and are none, and of a plugin that has none."""
+        unmarked = [
+            name for name in _hook_names() if name in dir(plugin) and name not in info.hooks
+        ]
+        for name in unmarked:
+            self._warn(info, "it is not marked with @hrns.hookimpl, so it is not called", hook=name)
+        if not info.hooks and not unmarked:
+            self._warn(info, "it brings nothing: no function in it is marked with @hrns.hookimpl")
 
     def load(self, entry_point: EntryPoint) -> None:
         """Import a plugin and take it in; a failure is a warning."""
@@ -141,7 +154,8 @@ class Plugins:
         source = (dist.name, dist.version) if dist else ("", "")
         started = time.perf_counter()
         try:
-            plugin = entry_point.load()
+            with self._keeping_streams(PluginInfo(entry_point.name, *source)):
+                plugin = entry_point.load()
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a guest's import may do anything
             info = PluginInfo(entry_point.name, *source)
             self._fail(info, f"cannot be imported: {in_words(error)}", error)
@@ -150,6 +164,18 @@ class Plugins:
         self.register(
             entry_point.name, plugin, distribution=source[0], version=source[1], load_ms=load_ms
         )
+
+    @contextmanager
+    def _keeping_streams(self, info: PluginInfo) -> Iterator[None]:
+        """Put standard output and error back, if a guest puts something of its own there."""
+        kept = sys.stdout, sys.stderr
+        try:
+            yield
+        finally:
+            replaced = (sys.stdout, sys.stderr) != kept
+            sys.stdout, sys.stderr = kept
+            if replaced:
+                self._warn(info, "its import replaced sys.stdout or sys.stderr; it was put back")
 
     def disable(self, entry_point: EntryPoint) -> None:
         """Note a plugin that is there and not to be used."""
@@ -218,6 +244,9 @@ class Plugins:
             if implementation.hookwrapper or implementation.wrapper:
                 raise TypeError("hook wrappers are not supported")
             given = implementation.function(*[arguments[name] for name in implementation.argnames])
+            if inspect.iscoroutine(given):
+                given.close()
+                raise TypeError("it is async; a hook is a plain function")
             return _as_list(given)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a guest's code; only its own is lost
             self._raised.append((info, hook))

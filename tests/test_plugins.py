@@ -340,6 +340,49 @@ def test_record_that_cannot_be_used_is_left_out(given: object, says: str) -> Non
     assert says in warning
 
 
+def test_async_hook_is_refused_by_name() -> None:
+    async def agents() -> list[Agent]:
+        raise NotImplementedError
+
+    (warning,) = warnings_of(agents)
+    assert "TypeError: it is async; a hook is a plain function" in warning
+
+
+def test_function_that_looks_like_a_hook_and_is_none_is_told_of(install: Install) -> None:
+    unmarked = "import hrns\ndef hrns_tools(context):\n    return []\n"
+    install("half", f"{unmarked}@hrns.hookimpl\ndef hrns_agents(context):\n    return []\n")
+    install("none", unmarked)
+    install("nothing", "def greet():\n    return 'hello'\n")
+    assert load().take_warnings() == (
+        (
+            "plugin half (dist-half) in hrns_tools: "
+            "it is not marked with @hrns.hookimpl, so it is not called"
+        ),
+        (
+            "plugin none (dist-none) in hrns_tools: "
+            "it is not marked with @hrns.hookimpl, so it is not called"
+        ),
+        (
+            "plugin nothing (dist-nothing): "
+            "it brings nothing: no function in it is marked with @hrns.hookimpl"
+        ),
+    )
+
+
+@pytest.mark.parametrize("raises", ["", "\n    raise ValueError('late')"])
+def test_stream_that_an_import_replaces_is_put_back(install: Install, raises: str) -> None:
+    before = sys.stdout, sys.stderr
+    source = GOOD.format(name="patch") + "\n    import io, sys\n    sys.stdout = io.StringIO()"
+    install("patch", f"{source}{raises}")
+    plugins = load()
+    assert (sys.stdout, sys.stderr) == before
+    put_back = (
+        "plugin patch (dist-patch): its import replaced sys.stdout or sys.stderr; it was put back"
+    )
+    assert put_back in plugins.take_warnings()
+    assert tool_names(plugins) == ([] if raises else [("patch", "patch (dist-patch)")])
+
+
 def test_plugin_that_cannot_be_looked_into_is_left_out() -> None:
     plugins = Plugins()
     plugins.register("guest", Unshowable())

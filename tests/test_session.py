@@ -275,6 +275,26 @@ def test_tool_whose_name_no_server_takes_is_left_out() -> None:
     assert "'git.status' of plugin guest0 (guest-dist) is left out" in warnings[0]
 
 
+@pytest.mark.parametrize(
+    ("description", "schema", "why"),
+    [
+        ("d", {"x": {1, 2}}, "Object of type set is not JSON serializable"),
+        ("d", {"x": float("nan")}, "Out of range float values are not JSON compliant"),
+        ("half \ud83d", {}, "surrogates not allowed"),
+    ],
+)
+def test_tool_that_cannot_be_written_as_json_is_left_out(
+    description: str, schema: dict[str, Any], why: str
+) -> None:
+    odd = Tool("odd", description, schema, lambda *_: "")
+    session = make([], Guest(tools=[odd, Tool("fine", "", {}, lambda *_: "")]))
+    assert [t.name for t in session.tools] == ["fine"]
+    (warning,) = session.take_notices()
+    begin = "the tool 'odd' of plugin guest0 (guest-dist) is left out: its description or schema "
+    assert warning.startswith(begin)
+    assert why in warning
+
+
 def test_tools_are_asked_for_when_agents_and_skills_are_known() -> None:
     seen: list[tuple[int, int]] = []
 
