@@ -529,7 +529,7 @@ def test_ctrl_c_while_the_connection_is_checked_writes_nothing(home: Home) -> No
     with LoopbackServer(Answer([Wait()])) as server, open_terminal(home) as terminal:
         terminal.see("a server of your own")
         terminal.type("other\r")
-        for label, keys in (("name:", "next"), ("URL:", server.url), ("Key", "k")):
+        for label, keys in (("name or URL:", "next"), ("URL:", server.url), ("Key", "k")):
             terminal.see(label)
             terminal.type(f"{keys}\r")
         terminal.see("Checking the connection ...")

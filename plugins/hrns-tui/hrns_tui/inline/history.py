@@ -28,4 +28,4 @@ class PrivateHistory(FileHistory):
         with suppress(OSError):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
-            super().store_string(string)
+            super().store_string(string.encode(errors="replace").decode())
