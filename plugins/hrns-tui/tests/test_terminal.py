@@ -478,7 +478,7 @@ def test_first_run_connects_and_converses_and_the_second_comes_back(home: Home) 
             terminal.type("other\r")
             terminal.see("Provider name or URL:")
             terminal.type("house\r")
-            terminal.see("URL:")
+            terminal.see("\nURL:")
             terminal.type(f"{server.url}/v1\r")
             terminal.see("Key")
             terminal.type(f"{KEY}\r")
@@ -518,7 +518,7 @@ def test_onboarding_that_is_given_up_writes_nothing(home: Home) -> None:
         terminal.type("other\r")
         terminal.see("Provider name or URL:")
         terminal.type("house\r")
-        terminal.see("URL:")
+        terminal.see("\nURL:")
         terminal.type("\x03")
         assert terminal.status() == 130
         assert "Nothing was saved." in terminal.text
@@ -529,7 +529,7 @@ def test_ctrl_c_while_the_connection_is_checked_writes_nothing(home: Home) -> No
     with LoopbackServer(Answer([Wait()])) as server, open_terminal(home) as terminal:
         terminal.see("a server of your own")
         terminal.type("other\r")
-        for label, keys in (("name or URL:", "next"), ("URL:", server.url), ("Key", "k")):
+        for label, keys in (("name or URL:", "next"), ("\nURL:", server.url), ("Key", "k")):
             terminal.see(label)
             terminal.type(f"{keys}\r")
         terminal.see("Checking the connection ...")
