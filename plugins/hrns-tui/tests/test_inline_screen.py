@@ -263,7 +263,8 @@ def test_thought_is_one_line_that_names_the_key_which_prints_it() -> None:
     seen.screen.show_thought()
     assert seen.text.endswith("\nthought:\nHm.\n")
     seen.screen.show_thought()
-    assert seen.text.endswith(f"\nthought for 4 s:\n{thought}\n")
+    wrapped = "Where is the discount taken off, and\nwhere again?"
+    assert seen.text.endswith(f"\nthought for 4 s:\n{wrapped}\n")
 
 
 # Requests that are made again
@@ -281,7 +282,8 @@ def test_retries_are_told_in_place_and_in_one_line_when_they_are_over() -> None:
     seen.show(RetryChunk(2, 1.0, reason), 1.0)
     assert retries.state(4) == [
         f"retry 2/4: {reason}",
-        "retry 2/4: the server closed the st ...",
+        "retry 2/4: the server closed the stream before its ...",
+        "retry 2/4: the server closed th ...",
         "retry 2/4",
     ]
     assert seen.text == ""

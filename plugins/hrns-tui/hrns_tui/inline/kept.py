@@ -9,6 +9,7 @@ from attrs import frozen
 
 from hrns.messages import Diff, Display, Terminal, ToolResult
 
+from ..cells import wrapped
 from ..diffs import diff_lines
 from ..paint import Paint
 from .live import without_ansi
@@ -28,6 +29,7 @@ class Whole:
         display: how people see it.
         log: the file in which more of it is, if that is known.
         asked_about: the call that would do it, if it is not done yet.
+        is_prose: whether its lines are broken between words.
     """
 
     title: str
@@ -35,18 +37,20 @@ class Whole:
     display: Display | None = None
     log: str = ""
     asked_about: str = ""
+    is_prose: bool = False
 
     @classmethod
     def of(cls, title: str, result: ToolResult) -> Whole:
         """What came of a call."""
         return cls(title, result.text, result.display, _log(result))
 
-    def shown(self, paint: Paint) -> str:
+    def shown(self, paint: Paint, width: int) -> str:
         """All of it, styled."""
         head = paint(self.title, "bold")
         if isinstance(self.display, Diff):
             return "\n".join([head, paint.diff(diff_lines(self.display, self.title))])
         text = self.display.output if isinstance(self.display, Terminal) else self.text
+        text = wrapped(text, width) if self.is_prose else text
         log = [f"(its log: {self.log})"] if self.log else []
         body = without_ansi(text).strip("\n").rstrip() or "(nothing)"
         return "\n".join([head, paint("\n".join([body, *log]), "dim")])

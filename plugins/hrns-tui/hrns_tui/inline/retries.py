@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 from hrns.chunks import DiscardChunk, RetryChunk
 
-from ..cells import cut
+from ..cells import cells, cut
 from ..wording import one_line
 
 __all__ = ["Retries"]
 
-_SHORT_COLUMNS = 24
+_COLUMNS = (80, 60, 40, 20)
+"""How much is told of a reason where there is no room for all of it."""
 
 
 class Retries:
@@ -60,12 +61,8 @@ class Retries:
         left = until - self._clock()
         when = f" in {left:.0f} s" if left >= 0.5 else ""
         head = f"retry {attempt}/{max(limit, attempt)}{when}"
-        short = f"{cut(reason, _SHORT_COLUMNS)} ..."
-        return [
-            f"{head}: {reason}",
-            *([f"{head}: {short}"] if len(short) < len(reason) else []),
-            head,
-        ]
+        cuts = [f"{cut(reason, room).rstrip()} ..." for room in _COLUMNS if cells(reason) > room]
+        return [*(f"{head}: {why}" for why in [reason, *cuts]), head]
 
     def over(self, *, failed: bool = False) -> str:
         """What to say of them, once, before something else is printed.

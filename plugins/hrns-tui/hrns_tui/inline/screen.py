@@ -188,7 +188,8 @@ class InlineScreen:
             whole = shelf.take()
             above, self._above = self._above, "said"
             gap = "\n" if above else ""
-            self._stage.put(f"{gap}{whole.shown(self.paint) if whole else nothing}\n")
+            shown = whole.shown(self.paint, self._width() - 1) if whole else nothing
+            self._stage.put(f"{gap}{shown}\n")
 
     def asks(self, call_id: str, title: str, preview: Diff | None) -> None:
         """The person is asked about a call: until it is answered, nothing of it runs."""
@@ -282,7 +283,7 @@ class InlineScreen:
         with self._lock:
             self._thought.clear()
             if text:
-                self._thoughts.put(Whole(f"thought{took}:", text))
+                self._thoughts.put(Whole(f"thought{took}:", text, is_prose=True))
                 self._write("thought", self.paint(self._folded(f"thought{took}: ", text), "dim"))
 
     def _folded(self, head: str, text: str) -> str:
