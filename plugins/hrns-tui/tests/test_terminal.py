@@ -1574,6 +1574,73 @@ def test_tool_is_one_line_its_output_a_tail_and_its_diff_is_shown(home: Home) ->
             terminal.see("* count\nline 0\nline 1\n")
 
 
+def test_outputs_and_thoughts_are_printed_whole(home: Home) -> None:
+    thought = "So far, so good. " * 20
+    replies = [
+        chat_stream(calls=[Call("show", {"text": "first"}), Call("count", {"text": ""})]),
+        chat_stream("Done.", reasoning=thought),
+    ]
+    with serving(*replies) as server:
+        home.use(server)
+        with open_terminal(home) as terminal:
+            terminal.ready()
+            terminal.send("Go.")
+            assert re.search(r"\nthought.*: So far, so .* \.\.\. \(Ctrl-T\)\n", terminal.text)
+            terminal.type("\x0f")
+            terminal.see("* count\n" + "".join(f"line {n}\n" for n in range(20)))
+            terminal.type("\x0f")
+            terminal.see("* show\nfirst\n")
+            terminal.type("\x14")
+            terminal.wait(
+                lambda t: "thought:So" in t.text.replace("\n", "").replace(" for 1 s", "")
+            )
+            shown = terminal.text.rpartition("thought")[2].rpartition("\n\nready")[0]
+            assert shown.replace("\n", " ").partition(": ")[2] == thought.strip()
+
+
+def test_retries_are_counted_in_the_status_line_and_told_once(home: Home) -> None:
+    whole = "One.\n\nTwo.\n\nThree."
+    broken = Answer([sse(*chat_events(f"{whole}\n\nFo")[:-1]), Cut()])
+    busy = json_answer({"error": {"message": "later"}}, status=503, headers={"Retry-After": "3"})
+    cut_off = Answer([sse(*chat_events("O")[:-1]), Cut()])
+    with serving(broken, busy, cut_off, chat_stream(whole)) as server:
+        home.use(server, limits={"retries": 3})
+        with open_terminal(home, columns=150) as terminal:
+            terminal.ready()
+            terminal.type("Go.\r")
+            terminal.wait(lambda t: t.status_line.startswith("retry 2/3 in "))
+            assert re.search(
+                r": \S+ the server failed \(503\): later · m .*· mode ask", terminal.text
+            )
+            terminal.ready()
+            [note] = re.findall("note: .*", terminal.text)
+            assert note.startswith("note: what stands above of this reply is void, it broke off: ")
+            shown = terminal.text.partition("> Go.\n\n")[2]
+            assert shown.startswith(f"One.\n\nTwo.\n\n{note}\n\n{whole}\n\n")
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_title_and_bell_tell_who_looks_elsewhere_if_that_is_wanted(
+    home: Home, wanted: bool
+) -> None:
+    with serving(do("it"), chat_stream("Done.")) as server:
+        home.use(server, tui={} if wanted else {"title": False, "bell": False})
+        with open_terminal(home) as terminal:
+            terminal.ready()
+            terminal.type("Go.\r")
+            answer(terminal, "do(it)", "n")
+            terminal.see("* do it  denied: the user said no\n")
+            terminal.ready()
+            terminal.type("\x04")
+            assert terminal.status() == 0
+        titles = [t.decode() for t in re.findall(rb"\x1b\]2;([^\x07]*)\x07", terminal.raw)]
+        rung = re.sub(rb"\x1b\]2;[^\x07]*\x07", b"", terminal.raw).count(b"\x07")
+        name = "hrns \xb7 work"
+        shown = ["", f"* {name}", f"? {name}", f"* {name}", name, ""]
+        assert (titles[-len(shown) + 1 :], rung) == ((shown[1:], 1) if wanted else ([], 0))
+        assert (b"\x1b[22;2t" in terminal.raw) is (b"\x1b[23;2t" in terminal.raw) is wanted
+
+
 def test_resizes_lose_and_double_nothing(home: Home) -> None:
     source = "".join(f"Row {number}.\n\n" for number in range(60))
     events = chat_events([source[at : at + 7] for at in range(0, len(source), 7)])

@@ -27,7 +27,7 @@ class Retries:
         self.tries = 0
         self._going: tuple[int, float, str] | None = None
         self._reason = ""
-        self._void = False
+        self._void = ""
         self._stands = False
 
     def put(self) -> None:
@@ -36,8 +36,8 @@ class Retries:
 
     def discard(self, chunk: DiscardChunk) -> None:
         """The reply broke off; what was printed of it stays there, and is void."""
-        self._reason = chunk.text
-        self._void, self._stands = self._void or self._stands, False
+        if self._stands:
+            self._void, self._stands = chunk.text, False
 
     def retry(self, chunk: RetryChunk) -> None:
         """The request will be made again."""
@@ -70,15 +70,14 @@ class Retries:
         Parameters:
             failed: whether no reply came at last, of which the error tells.
         """
-        tries, void = self.tries, self._void
-        self.tries, self._void, self._going = 0, False, None
-        why = one_line(self._reason)
+        tries, reason, void = self.tries, self._reason, self._void
+        self.done()
         if void:
-            return f"what stands above of this reply is void, it broke off: {why}"
+            return f"what stands above of this reply is void, it broke off: {one_line(void)}"
         if not tries or failed:
             return ""
-        return f"asked again{f' {tries} times' if tries > 1 else ''}: {why}"
+        return f"asked again{f' {tries} times' if tries > 1 else ''}: {one_line(reason)}"
 
     def done(self) -> None:
         """The reply is complete."""
-        self.tries, self._void, self._stands, self._going = 0, False, False, None
+        self.tries, self._void, self._stands, self._going = 0, "", False, None
