@@ -60,6 +60,7 @@ def test_command_is_taken_with_any_arguments(line: str, pattern: str) -> None:
         # what runs code, or may destroy anything
         *("python -c 'print()'", "python3.11 x.py", "node x.js", "perl x", "awk '{}' x", "make x"),
         *("rm x", "dd if=x", "mkfs.ext4 /dev/x", "sed -i s/a/b/ x", "curl x", "git push", "tee x"),
+        *("git checkout .", "npm publish", "docker rm x", "kubectl delete pod", "aws s3 rm x"),
         # what is more than one command, or not understood
         *("git log | head", "git log && ls", "git log; ls", "git log $(ls)", "git log\nls"),
         *("git log > notes", "wc < notes", "PATH=. git log", "(git log)extra(", "git log 'x"),

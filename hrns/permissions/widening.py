@@ -25,17 +25,19 @@ _VERSION = re.compile(r"[\d.]+\Z")
 _VERB = re.compile(r"[a-z][a-z0-9:_-]*", re.ASCII)
 
 _WITH_VERBS = names(
-    "apt apt-get az brew bun bundle cargo conda docker dotnet gcloud gem gh git glab go gradle "
-    "hatch helm hg jj kubectl mix mvn nerdctl npm pdm pip pipenv pipx pnpm podman poetry rustup "
-    "rye svn systemctl terraform uv yarn"
+    "apt apt-get brew bun bundle cargo conda docker dotnet gem gh git glab go gradle hatch helm hg "
+    "jj kubectl mix mvn nerdctl npm pdm pip pipenv pipx pnpm podman poetry rustup rye svn "
+    "systemctl terraform uv yarn"
 )
 """Programs that do what the word behind them says."""
 
+_CONTAINERS = names("docker nerdctl podman")
+_SCRIPTS = names("bun npm pdm pnpm yarn")
+
 _WITH_TWO: Mapping[str, frozenset[str]] = {
-    **dict.fromkeys(names("bun npm pdm pnpm yarn"), names("run")),
-    **dict.fromkeys(
-        names("docker nerdctl podman"), names("compose container image network volume")
-    ),
+    **dict.fromkeys(_SCRIPTS, names("run")),
+    **dict.fromkeys(_CONTAINERS, names("builder compose container image network system volume")),
+    "conda": names("env"),
     "gh": names("issue pr release repo run workflow"),
     "git": names("bundle notes reflog remote stash worktree"),
     "go": names("mod"),
@@ -45,26 +47,31 @@ _WITH_TWO: Mapping[str, frozenset[str]] = {
 """Their verbs that say only with one more word what they do."""
 
 _OPEN_VERBS: Mapping[str, frozenset[str]] = {
-    **dict.fromkeys(names("bun bundle npm pnpm yarn"), names("dlx exec explore node x")),
-    **dict.fromkeys(names("docker kubectl nerdctl podman"), names("exec run")),
-    **dict.fromkeys(names("conda hatch pdm pipenv pipx poetry rye"), names("run")),
+    **dict.fromkeys(_SCRIPTS | names("bundle"), names("dlx exec explore node publish x")),
+    **dict.fromkeys(_CONTAINERS, names("exec push rm rmi run")),
+    **dict.fromkeys(names("conda hatch pipenv pipx poetry rye"), names("publish run")),
+    "cargo": names("publish"),
+    "gem": names("push"),
     "gh": names("alias api extension"),
     "git": names(
-        "bisect clean config daemon difftool filter-branch grep mergetool push rebase reset "
-        "submodule"
+        "bisect checkout clean config daemon difftool filter-branch grep mergetool push rebase "
+        "reset restore rm submodule"
     ),
     "go": names("generate run tool"),
-    "uv": names("run tool"),
+    "helm": names("push uninstall"),
+    "kubectl": names("apply attach cp debug delete drain edit exec patch replace run"),
+    "terraform": names("apply console destroy"),
+    "uv": names("publish run tool"),
 }
-"""Their verbs that run what they are given, or take away what cannot be brought back."""
+"""Their verbs that run what they are given, or do what cannot be taken back."""
 
 _OPEN = names(
-    "awk bc chgrp chmod chown cmake cp crontab curl dd deno docker-compose ed emacs erl ex expect "
-    "gawk gdb ghci gnuplot halt install irb java jshell julia kill killall lein less ln lua make "
-    "man mawk mkfs more mount mv nano nc ncat netcat node nodejs octave openssl osascript perl "
-    "php pkill poweroff powershell psql python R rake reboot rg rm rmdir rsync ruby scala scp sed "
-    "sftp shred shutdown socat sqlite sysctl tar tclsh tee telnet truncate ts-node tsx umount "
-    "unlink unzip useradd usermod vi view vim wget zip"
+    "awk aws az bc chgrp chmod chown cmake cp crontab curl dd deno docker-compose ed emacs erl ex "
+    "expect gawk gcloud gdb ghci gnuplot halt install irb java jshell julia kill killall lein "
+    "less ln lua make man mawk mkfs more mount mv nano nc ncat netcat node nodejs octave openssl "
+    "osascript perl php pkill poweroff powershell psql python R rake reboot rg rm rmdir rsync "
+    "ruby scala scp sed sftp shred shutdown socat sqlite sysctl tar tclsh tee telnet truncate "
+    "ts-node tsx umount unlink unzip useradd usermod vi view vim wget zip"
 )
 """Programs that run code that they are given, or write or end whatever they are pointed at."""
 
