@@ -69,6 +69,8 @@ def _unfit(tool: Tool) -> str:
     """Why a tool cannot be offered, or "": one that a server refuses would fail every request."""
     if not NAME_PATTERN.fullmatch(tool.name):
         return "its name may have letters, digits, _ and -, 64 at most"
+    if tool.schema.get("type", "object") != "object":
+        return "its schema is no object, as the arguments of a call are"
     try:
         told = [tool.description, dict(tool.schema)]
         json.dumps(told, ensure_ascii=False, allow_nan=False).encode()

@@ -469,7 +469,7 @@ def _title(lines: Iterable[bytes]) -> str:
 
 
 def find_session(root: Path, prefix: str) -> SessionInfo:
-    """The one session whose id begins so.
+    """The one session whose id begins so; the last changed where its file was copied.
 
     Raises:
         SessionError: there is none, or its file cannot be read, or there are several; they are
@@ -478,8 +478,8 @@ def find_session(root: Path, prefix: str) -> SessionInfo:
     unusable: list[SessionError] = []
     infos = list_sessions(root, unusable.append)
     found = [info for info in infos if prefix and info.id.startswith(prefix)]
-    if len(found) == 1:
-        return found[0]
+    if len({info.id for info in found}) == 1:
+        return found[0]  # of copies of one session the one that was last gone on with
     if not found:
         for error in unusable:  # the name of a file ends in the id of its session
             if prefix and error.path and error.path.stem.rpartition("-")[2].startswith(prefix):

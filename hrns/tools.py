@@ -84,6 +84,13 @@ def _nothing_to_say(_arguments: Arguments, _context: ToolContext) -> Prepared:
     return Prepared()
 
 
+def _as_object(schema: Any) -> Any:
+    """The schema with what servers insist on: its type, and properties if there are none."""
+    if not isinstance(schema, Mapping) or {"type", "properties"} <= schema.keys():
+        return schema
+    return {"type": "object", "properties": {}, **schema}
+
+
 @frozen(eq=False)
 class Tool:
     """A tool as the loop takes it. A call goes through structure, prepare, permission, run.
@@ -117,7 +124,7 @@ class Tool:
 
     @spec.default
     def _make_spec(self) -> ToolSpec:
-        return ToolSpec(self.name, self.description, self.schema)
+        return ToolSpec(self.name, self.description, _as_object(self.schema))
 
     @property
     def prepares(self) -> bool:

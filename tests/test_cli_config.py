@@ -117,6 +117,22 @@ def test_values_are_set_and_unset(run: Run, write: Write, path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "1e999", "[1, 1e999]"])
+def test_what_is_no_json_number_is_text(run: Run, path: Path, text: str) -> None:
+    assert run("config", "set", "x_team", text)[0] == 0
+    assert json.loads(path.read_text()) == {"x_team": text}
+
+
+def test_editor_without_a_terminal_must_be_named(
+    run: Run, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", "")
+    status, _, err = run("config", "edit")
+    assert (status, path.exists()) == (2, False)
+    assert err.startswith("hrns: there is no terminal to edit in\n")
+
+
 def test_value_of_the_wrong_type_is_refused(run: Run, write: Write, path: Path) -> None:
     write(DOCUMENT)
     status, out, err = run("config", "set", "limits.turns", "many")

@@ -235,6 +235,7 @@ def test_byte_order_mark_and_wide_encodings_are_read(load: Load, encoding: str) 
         ("{\n  providers: {}}", 2, 3, "a name without quotes", "double quotes"),
         ('{"a": True}', 1, 7, "a word of Python", "true"),
         ('{"b": "NaN",\n"a": NaN}', 2, 6, "NaN is not JSON", "number"),
+        ('{"b": "1e999",\n"a": [1, -1e999]}', 2, 10, "-1e999 is too large", "number"),
         ('{"a": -Infinity}', 1, 7, "-Infinity is not JSON", "number"),
         ('{"a": {"b": 1}\n\n', 1, 15, "the file ends too early", "bracket"),
         ('{"a": "b}', 1, 7, "a text that is not closed", "double quote"),

@@ -406,6 +406,20 @@ def test_gone_back_session_forks(tmp_path: Path) -> None:
     assert [m.text for m in told] == ["one", "a", "four", "d"]  # type: ignore[union-attr]
 
 
+def test_copy_of_a_session_that_was_gone_on_with_is_found(tmp_path: Path) -> None:
+    session = start(tmp_path, [Say("a")])
+    list(session.send("one"))
+    assert session.path
+    copy = session.path.parent.parent / "elsewhere" / session.path.name
+    copy.parent.mkdir()
+    copy.write_bytes(session.path.read_bytes())
+    root = copy.parent.parent
+    os.utime(session.path, (1, 1))
+    assert find_session(root, session.id[:6]).path == copy
+    os.utime(copy, (0, 0))
+    assert find_session(root, session.id).path == session.path
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="files are locked as POSIX does")
 def test_session_that_another_is_at_work_in_is_told_of(tmp_path: Path) -> None:
     first = start(tmp_path, [Say("a"), Say("b")])

@@ -265,9 +265,10 @@ def test_tool_of_the_loop_is_a_tool_of_the_registry() -> None:
 
 
 def test_tool_of_the_loop_is_shown_to_an_api_as_it_is() -> None:
-    bare = Tool("bare", "Anything.", {"properties": {"a": {}}}, lambda given, _: given)
+    schema = {"type": "object", "properties": {"a": {}}}
+    bare = Tool("bare", "Anything.", schema, lambda given, _: given)
     (shown,) = ToolRegistry([bare]).openai_tools()
-    assert shown["function"]["parameters"] == {"properties": {"a": {}}}
+    assert shown["function"]["parameters"] == schema
     result = ToolRegistry([bare]).dispatch_call(ToolCall("c1", "bare", '{"a": 1}'))
     assert result == ToolResult("bare", '{"a": 1}', True, "c1")
 

@@ -295,6 +295,17 @@ def test_tool_that_cannot_be_written_as_json_is_left_out(
     assert why in warning
 
 
+def test_tool_whose_arguments_are_no_object_is_left_out() -> None:
+    session = make([], Guest(tools=[Tool("odd", "", {"type": "array"}, lambda *_: "")]))
+    assert session.tools == ()
+    assert session.take_notices() == (
+        (
+            "the tool 'odd' of plugin guest0 (guest-dist) is left out: its schema is no object, "
+            "as the arguments of a call are"
+        ),
+    )
+
+
 def test_tools_are_asked_for_when_agents_and_skills_are_known() -> None:
     seen: list[tuple[int, int]] = []
 

@@ -302,6 +302,21 @@ def test_tool_offers_the_same_spec_each_time() -> None:
     assert isinstance(echo.spec, ToolSpec)
 
 
+@pytest.mark.parametrize(
+    ("schema", "shown"),
+    [
+        ({}, {"type": "object", "properties": {}}),
+        ({"type": "object"}, {"type": "object", "properties": {}}),
+        ({"properties": {"a": {}}}, {"type": "object", "properties": {"a": {}}}),
+        ({"properties": {}, "type": "object"}, {"properties": {}, "type": "object"}),
+    ],
+)
+def test_schema_says_what_servers_insist_on(schema: dict[str, Any], shown: dict[str, Any]) -> None:
+    made = Tool("t", "", schema, lambda _arguments, _context: "")
+    assert json.dumps(made.spec.schema) == json.dumps(shown)
+    assert made.schema is schema
+
+
 def test_effect_that_is_none_is_refused() -> None:
     with pytest.raises(UsageError, match="'delete'") as caught:
         Tool("t", "", {}, lambda _arguments, _context: "", effects=["read", "delete"])  # type: ignore[list-item]

@@ -28,7 +28,7 @@ from ..config import (
     spell_key_path,
     unset_value,
 )
-from ..errors import ConfigError
+from ..errors import ConfigError, UsageError
 from ..permissions import Decision, Rule
 from .common import tell, user_config_path, working_directory
 from .completing import config_keys
@@ -111,6 +111,9 @@ def validate(file: Path | None) -> None:
 def edit() -> None:
     """Open the configuration in $VISUAL or $EDITOR, and check it afterwards."""
     file = user_config_path()
+    chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not (chosen or sys.stdin.isatty()):  # an editor of the terminal would wait for ever
+        raise UsageError("there is no terminal to edit in", hint=f"Set EDITOR, or edit {file}.")
     if not file.exists():
         edit_config(file)
     click.edit(filename=str(file))
@@ -125,9 +128,11 @@ def _pretty(value: object) -> str:
 def _value(text: str, as_text: bool) -> Any:
     if not as_text:
         try:
-            return json.loads(text)
+            value = json.loads(text)
+            json.dumps(value, allow_nan=False)  # Python's reader takes NaN, and 1e999 for infinity
         except ValueError:
-            pass
+            return text
+        return value
     return text
 
 

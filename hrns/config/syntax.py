@@ -7,6 +7,7 @@ commas and single quotes; they are told so, with the place.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from ..errors import ConfigError
 __all__ = ["decode_text", "line_and_column", "offset_of", "parse_document"]
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_TEXT_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity')
+_TEXT_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity|-?\d[\d.eE+-]*')
 
 # What stands where the reader stopped: a pattern, what is wrong, what to try.
 _FAULTS = tuple(
@@ -73,7 +74,9 @@ def parse_document(text: str, path: Path) -> dict[str, Any]:
         hint = "Write {} into it, or delete it."
         raise ConfigError("the file is empty", hint=hint, path=path)
     try:
-        document = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        document = json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite
+        )
     except json.JSONDecodeError as error:
         raise _error_at(text, path, *_explain(error)) from None
     except _Constant as error:
@@ -115,7 +118,7 @@ class _Repeated(Exception):
 
 
 class _Constant(Exception):
-    """Python's reader takes NaN and the infinities; JSON does not have them."""
+    """Python's reader takes NaN and the infinities, also for 1e400; JSON does not have them."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -133,6 +136,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> None:
     raise _Constant(name)
+
+
+def _finite(spelled: str) -> float:
+    number = float(spelled)
+    if math.isinf(number):  # it would be written back as Infinity
+        raise _Constant(spelled)
+    return number
 
 
 def _skip(text: str, at: int) -> int:
@@ -165,7 +175,9 @@ def _error_at(text: str, path: Path, offset: int, message: str, hint: str) -> Co
 
 def _constant_error(name: str, text: str, path: Path) -> ConfigError:
     found = (match for match in _TEXT_OR_CONSTANT.finditer(text) if match[0] == name)
-    return _error_at(text, path, next(found).start(), f"{name} is not JSON", "Write a number.")
+    is_number = name.removeprefix("-")[:1].isdigit()
+    message = f"{name} is too large" if is_number else f"{name} is not JSON"
+    return _error_at(text, path, next(found).start(), message, "Write a number.")
 
 
 def _repeated_error(name: str, text: str, path: Path) -> ConfigError:
