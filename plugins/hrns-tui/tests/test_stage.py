@@ -13,7 +13,7 @@ from hrns_tui.inline.stage import Stage
 class Paper:
     """A frame that keeps what is written above it."""
 
-    is_away = False
+    has_to_wait = False
     context = copy_context()
 
     def __init__(self) -> None:

@@ -69,7 +69,7 @@ class Stage:
         frame = self._frame
         if frame is None or frame.context is None:
             return
-        if self._texts and not frame.is_away:
+        if self._texts and not frame.has_to_wait:
             self._draw(frame)
         # prompt_toolkit finds its application through a context variable.
         frame.context.copy().run(function)
@@ -95,7 +95,7 @@ class Stage:
     def _schedule(self) -> None:
         loop = asyncio.get_running_loop()
         rest = self._ticked_at + max(_TICK_S, _COST_FACTOR * self._cost_s) - monotonic()
-        if self._frame is not None and self._frame.is_away:
+        if self._frame is not None and self._frame.has_to_wait:
             rest = _AWAY_S
         if rest > 0:
             loop.call_later(rest, self._tick)
@@ -106,7 +106,7 @@ class Stage:
         self._woken = False
         if self._frame is None:
             return
-        if self._frame.is_away:
+        if self._frame.has_to_wait:
             self._schedule()
             return
         self._draw(self._frame)
