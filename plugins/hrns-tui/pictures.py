@@ -48,7 +48,7 @@ SCRIPT = '''
 import hrns
 from hrns import Access, Prepared, ProviderKind, Tool
 from hrns.errors import RequestRefused
-from hrns.messages import Diff
+from hrns.messages import Diff, Terminal, ToolResult
 from hrns.testing import Call, Fail, Say, ScriptedProvider, Wait
 
 ANSWER = """## The discount is taken off twice
@@ -82,9 +82,12 @@ def hrns_tools():
 
 def run(args, context):
     import time
-    context.output("collected 12 items\\n\\ntests/test_cart.py ......F.....\\n")
+    began = "collected 12 items\\n\\ntests/test_cart.py ......F.....\\n"
+    context.output(began)
     time.sleep(1.5)
-    return "1 failed"
+    ended = "\\n>   assert cart.total() == 90\\nE   assert 81 == 90\\n\\n1 failed, 11 passed\\n"
+    shown = Terminal("pytest", began + ended, 1, 1.5)
+    return ToolResult("ERROR: exit status 1 after 1.5 s", status="error", display=shown)
 
 @hrns.hookimpl
 def hrns_providers():

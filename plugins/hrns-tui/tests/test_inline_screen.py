@@ -168,6 +168,18 @@ def test_outcome_is_broken_between_words_and_fits() -> None:
     assert "\x1b[31merror: `oldText` was not\x1b[0m\n\x1b[31mfound in" in seen.stage.text
 
 
+def test_time_is_told_once_and_never_broken() -> None:
+    seen = Seen(31)
+    seen.show(start("1"), 1.5, end("1", "ERROR: exit status 1 after 1.5 s", "error"))
+    seen.show(start("2", "do all of it and more"), 12.0, end("2"))
+    assert seen.text.splitlines() == [
+        "* run it  error: exit status 1",
+        "after 1.5 s",
+        "* do all of it and more  ok",
+        "12.0 s",
+    ]
+
+
 def test_change_is_numbered_and_a_long_one_bounded() -> None:
     old = "".join(f"{n}\n" for n in range(1, 31))
     seen = Seen()

@@ -133,6 +133,8 @@ def _console(theme: Theme, _thread: int) -> Console:
         "markdown.h2": "bold underline",
         "markdown.h3": "bold",
         "markdown.block_quote": "dim",
+        "markdown.table.header": accent,
+        "markdown.table.border": "none",
         "markdown.link": "bold",
         "markdown.link_url": f"underline {accent}",
     }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from hrns.chunks import ToolCallErrorChunk, ToolCallResultChunk
 from hrns.cli.printing import plain
 from hrns.messages import Diff, Terminal
 
-from ..cells import cells, cut
+from ..cells import cells, cut, wrapped
 from ..diffs import MORE, diff_lines
 from ..paint import Paint, Style
 from ..wording import how_it_went
@@ -17,6 +19,8 @@ __all__ = ["outcome_rows"]
 _DIFF_ROWS = 40
 _COMMAND_ROWS = 4
 _SHELL_ROWS = 200
+_TIMED = re.compile(r" after \d+(\.\d+)? s\b")
+"""How a tool tells itself how long it ran."""
 _SHELL = "!"
 """The name under which a person's own commands run."""
 
@@ -33,10 +37,17 @@ def outcome_rows(
     how: tuple[str, Style] = ("  ok", "good")
     if status != "ok":
         how = (f"  {how_it_went(status, chunk.text)}", "bad")
-    ran = call.timed and call.since is not None and status != "denied"
-    took = f"  {now - (call.since or now):.1f} s" if ran else ""
-    line = paint.wrapped([(f"* {call.title}", "bold"), how, (took, "dim")], width)
+    said: list[tuple[str, Style]] = [(f"* {call.title}", "bold"), how]
+    took = _time(call, now) if status != "denied" and not _TIMED.search(how[0]) else ""
+    last = wrapped("".join(text for text, _ in said), width, whole_words=False).split("\n")[-1]
+    gap = "  " if cells(f"{last}  {took}") <= width else "\n"  # a number and its unit stay together
+    line = paint.wrapped(said, width) + (f"{gap}{paint(took, 'dim')}" if took else "")
     return [line, *_below(call, chunk, width, paint)]
+
+
+def _time(call: RunningCall, now: float) -> str:
+    """How long the call ran; "" if it did not, or nobody knows."""
+    return f"{now - call.since:.1f} s" if call.timed and call.since is not None else ""
 
 
 def _below(
