@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from itertools import islice
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -25,6 +25,7 @@ from attrs import evolve, frozen
 
 from . import hookspecs
 from ._version import __version__
+from .distributions import installed_entry_points
 from .errors import PluginError, in_words
 from .markers import hookimpl
 from .misuse import shown, wrong_field
@@ -121,6 +122,9 @@ class Plugins:
         info = PluginInfo(name, distribution, version, load_ms=load_ms)
         if taken := next((each for each in self.infos if each.name == name), None):
             self._fail(info, f"the name is taken by {taken}; this one is left out")
+            return
+        if other := self._manager.get_name(plugin):
+            self._fail(info, f"it is the same object as the plugin {other}; this one is left out")
             return
         try:
             self._manager.register(plugin, name=name)
@@ -284,13 +288,30 @@ def load_plugins(environ: Mapping[str, str], disabled: Iterable[str] = ()) -> Pl
     plugins = Plugins(strict=environ.get("HRNS_STRICT", "") not in ("", "0"))
     allowed = _names(environ["HRNS_PLUGINS"]) if "HRNS_PLUGINS" in environ else None
     refused = {*disabled, *_names(environ.get("HRNS_DISABLE_PLUGINS", ""))}
-    for entry_point in sorted(entry_points(group="hrns"), key=_order):
+    found = sorted(installed_entry_points("hrns", plugins.warn), key=_order)
+    for text in _misnamed({each.name for each in found}, allowed, refused):
+        plugins.warn(text)
+    for entry_point in found:
         name = entry_point.name
         if name in refused or (allowed is not None and name not in allowed):
             plugins.disable(entry_point)
         else:
             plugins.load(entry_point)
     return plugins
+
+
+def _misnamed(installed: set[str], allowed: set[str] | None, refused: set[str]) -> Iterator[str]:
+    """What is to be said of names of plugins that are not there.
+
+    One that is refused and like none that is there may be of a plugin that is not installed here.
+    """
+    for name in sorted((allowed or set()) - installed):
+        near = nearest(name, installed)
+        guess = f"; did you mean {near[0]}?" if near else ""
+        yield f"HRNS_PLUGINS names a plugin {name} that is not installed{guess}"
+    for name in sorted(refused - installed):
+        if near := nearest(name, installed):
+            yield f"the plugin {name} that is to be disabled is not installed; is {near[0]} meant?"
 
 
 def first_owners(

@@ -80,6 +80,30 @@ def test_command_of_a_plugin_is_listed_and_runs(hrns: Hrns) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "Hello, you.\n", "")
 
 
+def test_bug_in_the_command_of_a_plugin_is_told_as_its_own(hrns: Hrns) -> None:
+    source = "import click\n@click.command()\ndef command():\n    raise ValueError('oops')\n"
+    hrns.install(source, group="hrns.cli", name="hello")
+    done = hrns.run("hello")
+    assert (done.returncode, done.stdout) == (70, "")
+    assert done.stderr.startswith("hrns: this is a bug in hrns-hello: ValueError\n")
+    (file,) = (hrns.home / "tmp").iterdir()
+    assert "ValueError: oops" in file.read_text()
+
+
+def test_entry_points_of_a_stranger_that_are_broken_keep_no_command_from_running(
+    hrns: Hrns,
+) -> None:
+    hrns.install(COMMAND, group="hrns.cli", name="hello")
+    hrns.install("", name="stranger")
+    info = hrns.home / "site/hrns_stranger-1.0.dist-info"
+    (info / "entry_points.txt").write_text("[console_scripts]\nno entry\n")
+    done = hrns.run("hello", "you")
+    assert done.returncode == 0, done.stderr
+    listed = hrns.run("plugins")
+    assert listed.returncode == 0
+    assert "the entry points of hrns-stranger cannot be read: TypeError" in listed.stderr
+
+
 def test_command_of_a_plugin_that_is_broken_names_its_distribution(hrns: Hrns) -> None:
     hrns.install("import no_such_module", group="hrns.cli", name="hello")
     done = hrns.run("hello")

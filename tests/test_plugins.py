@@ -208,7 +208,7 @@ def test_record_of_the_wrong_kind_is_left_out(install: Install) -> None:
 
 @pytest.mark.parametrize(
     "environ",
-    [{"HRNS_PLUGINS": "other"}, {"HRNS_PLUGINS": ""}, {"HRNS_DISABLE_PLUGINS": "x, boom"}],
+    [{"HRNS_PLUGINS": "skills"}, {"HRNS_PLUGINS": ""}, {"HRNS_DISABLE_PLUGINS": "x, boom"}],
 )
 def test_disabled_plugin_is_never_imported(install: Install, environ: dict[str, str]) -> None:
     install("boom", "raise AssertionError('imported')")
@@ -381,6 +381,58 @@ def test_stream_that_an_import_replaces_is_put_back(install: Install, raises: st
     )
     assert put_back in plugins.take_warnings()
     assert tool_names(plugins) == ([] if raises else [("patch", "patch (dist-patch)")])
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [(b"[hrns]\nthis is none\n", "TypeError"), (b"\xff\xfe[hrns]\n", "UnicodeDecodeError")],
+)
+def test_entry_points_that_cannot_be_read_cost_their_distribution_alone(
+    install: Install, tmp_path: Path, content: bytes, says: str
+) -> None:
+    install("good", GOOD.format(name="good"))
+    install("bad", GOOD.format(name="bad"))
+    (tmp_path / "dist_bad-1.2.dist-info/entry_points.txt").write_bytes(content)
+    plugins = load()
+    assert tool_names(plugins) == [("good", "good (dist-good)")]
+    (warning,) = plugins.take_warnings()
+    assert warning.startswith(f"the entry points of dist-bad cannot be read: {says}")
+    assert warning.endswith("; reinstall it")
+
+
+def test_module_that_two_plugins_are_is_used_once(install: Install) -> None:
+    install("one", GOOD.format(name="one"))
+    install("two", None, distribution="dist-two")
+    (info,) = Path(sys.path[0]).glob("dist_two-*.dist-info")
+    (info / "entry_points.txt").write_text("[hrns]\ntwo = plugin_one\n")
+    plugins = load()
+    assert tool_names(plugins) == [("one", "one (dist-one)")]
+    assert plugins.take_warnings() == (
+        "plugin two (dist-two): it is the same object as the plugin one; this one is left out",
+    )
+
+
+@pytest.mark.parametrize(
+    ("environ", "warnings"),
+    [
+        (
+            {"HRNS_PLUGINS": "godo,frobnicate"},
+            (
+                "HRNS_PLUGINS names a plugin frobnicate that is not installed",
+                "HRNS_PLUGINS names a plugin godo that is not installed; did you mean good?",
+            ),
+        ),
+        (
+            {"HRNS_DISABLE_PLUGINS": "godo,frobnicate"},
+            ("the plugin godo that is to be disabled is not installed; is good meant?",),
+        ),
+    ],
+)
+def test_names_of_plugins_that_are_not_there_are_told(
+    install: Install, environ: dict[str, str], warnings: tuple[str, ...]
+) -> None:
+    install("good", GOOD.format(name="good"))
+    assert load(**environ).take_warnings() == warnings
 
 
 def test_plugin_that_cannot_be_looked_into_is_left_out() -> None:

@@ -44,6 +44,10 @@ COMMANDS = {
 """Command name -> its line in `--help`; the command is `command` in the module of its name."""
 
 
+class _GuestFailed(Exception):
+    """The command of a plugin raised; the message names the distribution, the cause says what."""
+
+
 class _Commands(click.Group):
     """A group that knows its commands by name and imports one when it is used."""
 
@@ -69,6 +73,18 @@ class _Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl(list(_lines().items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click does; what the command of a plugin raises is told as its own."""
+        try:
+            return super().invoke(ctx)
+        except (HrnsError, click.ClickException, click.exceptions.Exit, click.Abort, OSError):
+            raise
+        except Exception as error:
+            name = ctx.invoked_subcommand
+            if name and name not in COMMANDS and (point := _entry_point(name)):
+                raise _GuestFailed(point.dist.name if point.dist else point.value) from error
+            raise
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The commands and options; click itself would import all commands for their help."""
@@ -102,9 +118,10 @@ def _no_such_command(args: Sequence[str]) -> UsageError:
 
 
 def _entry_point(name: str) -> EntryPoint | None:
-    from importlib.metadata import entry_points
+    from ..distributions import installed_entry_points
 
-    return next(iter(entry_points(group="hrns.cli", name=name)), None)
+    points = installed_entry_points("hrns.cli", lambda _: None)  # what runs plugins tells of it
+    return next((point for point in points if point.name == name), None)
 
 
 def _load(entry_point: EntryPoint) -> click.Command:
@@ -234,6 +251,11 @@ def _run(arguments: Sequence[str]) -> int:
     except HrnsError as error:
         sys.stderr.write(f"hrns: {error}\n")
         return status.of_error(error)
+    except _GuestFailed as failed:
+        from .crash import report
+
+        cause = failed.__cause__
+        return report(cause if isinstance(cause, Exception) else failed, arguments, str(failed))
     except Exception as error:
         if isinstance(error, OSError) and error.errno in _OF_STREAMS and error.filename is None:
             raise

@@ -1,4 +1,4 @@
-"""A bug in hrns: the traceback goes to a file, the person gets one line."""
+"""A bug, ours or of a plugin's command: the traceback to a file, one line to the person."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ from . import status
 __all__ = ["report"]
 
 
-def report(error: Exception, arguments: Sequence[str]) -> int:
+def report(error: Exception, arguments: Sequence[str], whose: str = "hrns") -> int:
     """Write the traceback to a new file, readable by its owner alone; returns the status.
 
     It is printed if no file can be written.
+
+    Parameters:
+        whose: the distribution that the bug is in.
     """
     words = " ".join(arguments[:1])
     head = f"hrns {__version__}, Python {platform.python_version()}, {platform.platform()}"
@@ -28,7 +31,7 @@ def report(error: Exception, arguments: Sequence[str]) -> int:
         where = f"The traceback is in {_written(text)}; please report it.\n"
     except OSError:
         where = f"Please report it with this traceback:\n\n{text}"
-    sys.stderr.write(f"hrns: this is a bug in hrns: {type(error).__name__}\n{where}")
+    sys.stderr.write(f"hrns: this is a bug in {whose}: {type(error).__name__}\n{where}")
     return status.BUG
 
 
