@@ -95,7 +95,8 @@ def _result(result: ToolResult) -> str:
         left = len(lines) - _RESULT_LINES
         lines = [*lines[:_RESULT_LINES], f"... {left} more lines"]
     head = f"**{result.name}** gave ({result.status}):"
-    return f"{head}\n\n{_fenced(chr(10).join(lines))}"
+    pictures = [_part(part) for part in result.content if isinstance(part, Image)]
+    return "\n\n".join([head, _fenced("\n".join(lines)), *pictures])
 
 
 def _fenced(text: str, language: str = "") -> str:

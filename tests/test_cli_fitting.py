@@ -100,7 +100,8 @@ def test_file_without_a_schema_is_refused(tmp_path: Path, schema: object, says: 
 
 def test_other_schemas_are_not_fetched(tmp_path: Path) -> None:
     with LoopbackServer([]) as server:
-        fit = Fit(read_form(form_file(tmp_path, {"$ref": f"{server.url}/other.json"})))
+        schema = {"$ref": f"{server.url}/other.json", "$defs": {"part": {"$id": "http://h/part"}}}
+        fit = Fit(read_form(form_file(tmp_path, schema)))
         with pytest.raises(UsageError, match=r"other\.json"):
             fit.judge("{}")
     assert server.requests == []
@@ -172,6 +173,41 @@ def test_answer_that_never_fits_is_65(hrns: Hrns, output_format: str) -> None:
         case _:
             found = lines
     assert found == expected[output_format]
+
+
+@pytest.mark.parametrize(
+    ("schema", "reference"),
+    [
+        ({"$ref": "http://127.0.0.1:9/other.json"}, "http://127.0.0.1:9/other.json"),
+        ({"$ref": "#/$defs/nope"}, "/$defs/nope"),
+        ({"$id": "http://h/a", "properties": {"x": {"$ref": "other.json"}}}, "other.json"),
+    ],
+)
+def test_schema_that_refers_to_nothing_is_refused_before_a_model_is_asked(
+    hrns: Hrns, schema: dict[str, Any], reference: str
+) -> None:
+    form_file(hrns.cwd, schema)
+    with LoopbackServer([]) as server:
+        hrns.use(server.url)
+        done = hrns.call("exec", "--json-schema", "form.json", "hi")
+    assert (done.returncode, server.requests) == (2, [])
+    assert reference in done.stderr
+    assert "which is not in it" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#/$defs/any", "$defs": {"any": {"type": "object"}}},
+        {"$id": "http://h/a", "$ref": "#/$defs/any", "$defs": {"any": {"type": "object"}}},
+        {"$defs": {"any": {"$id": "http://h/b", "type": "object"}}, "$ref": "http://h/b"},
+        {"$defs": {"any": {"$anchor": "here", "type": "object"}}, "$ref": "#here"},
+        {"type": "object", "examples": [{"$ref": "no reference"}]},
+        {"properties": {"$ref": {"type": "string"}}},
+    ],
+)
+def test_schema_with_references_of_its_own_is_taken(tmp_path: Path, schema: dict[str, Any]) -> None:
+    assert Fit(read_form(form_file(tmp_path, schema))).judge("{}")
 
 
 def test_reply_that_is_cut_off_is_not_mended(hrns: Hrns) -> None:

@@ -241,6 +241,13 @@ def test_markdown_says_who_said_what() -> None:
     )
 
 
+def test_picture_that_a_tool_gave_is_told_of_in_markdown() -> None:
+    given = ToolResult([Text("see"), Image("image/png", b"12")], call_id="c1", name="look")
+    assert to_markdown([ToolMessage([given])], title="Talk") == (
+        "# Talk\n\n**look** gave (ok):\n\n```\nsee\n```\n\n*(an image, image/png, 2 bytes)*\n"
+    )
+
+
 def test_messages_are_those_of_the_protocol() -> None:
     openai = to_messages(TALK, "openai")
     assert [message["role"] for message in openai] == [

@@ -56,13 +56,51 @@ class Form:
         try:
             errors = sorted(self.validator.iter_errors(value), key=lambda error: error.json_path)
         except Unresolvable as error:
-            raise UsageError(
-                f"the JSON Schema refers to {error.ref!r}, which is not in it",
-                hint="Other schemas are not fetched: put what is referred to under $defs.",
-            ) from error
+            raise _not_there(error.ref) from error
         faults = [f"{error.json_path}: {error.message:.300}" for error in errors[:_SHOWN_FAULTS]]
         left_out = len(errors) - len(faults)
         return [*faults, f"and {left_out} more"] if left_out else faults
+
+
+def _not_there(reference: str) -> UsageError:
+    return UsageError(
+        f"the JSON Schema refers to {reference!r}, which is not in it",
+        hint="Other schemas are not fetched: put what is referred to under $defs.",
+    )
+
+
+def _check_references(schema: Mapping[str, Any]) -> None:
+    """Raise the fault of a reference to nothing now, and not when an answer was paid for.
+
+    Where parts of the schema have an `$id`, and references another base, it is left to be found.
+    """
+    from referencing import Resource
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import DRAFT202012, EMPTY_REGISTRY
+
+    inner = list(_objects({name: value for name, value in schema.items() if name != "$id"}))
+    if any("$id" in each for each in inner):
+        return
+    root = Resource.from_contents(schema, default_specification=DRAFT202012)
+    resolver = EMPTY_REGISTRY.resolver_with_root(root)
+    for reference in (each.get("$ref") for each in inner):
+        if isinstance(reference, str):
+            try:
+                resolver.lookup(reference)
+            except Unresolvable as error:
+                raise _not_there(reference) from error
+
+
+def _objects(schema: object) -> Iterator[Mapping[str, Any]]:
+    """The objects in a schema, those left out that are values for answers."""
+    if isinstance(schema, Mapping):
+        yield schema
+        for name, value in schema.items():
+            if name not in ("enum", "const", "default", "examples"):
+                yield from _objects(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from _objects(value)
 
 
 def read_form(path: Path) -> Form:
@@ -70,7 +108,7 @@ def read_form(path: Path) -> Form:
 
     Raises:
         ConfigError: the library that judges answers is not installed.
-        UsageError: the file holds no JSON Schema.
+        UsageError: the file holds no JSON Schema, or one that refers to something outside.
     """
     try:
         from jsonschema.exceptions import SchemaError
@@ -87,6 +125,7 @@ def read_form(path: Path) -> Form:
             raise UsageError(f"{path} holds no JSON Schema", hint="It must be a JSON object.")
         kind = validator_for(schema)
         kind.check_schema(schema)
+        _check_references(schema)
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read as JSON: {error}") from error
     except SchemaError as error:
