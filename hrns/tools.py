@@ -225,10 +225,12 @@ def tool(
     from .signature import Signature
 
     def make(wrapped: Callable[..., object]) -> Tool:
+        if isinstance(wrapped, Tool):
+            raise UsageError(f"{wrapped.name} is a tool already", hint="Leave one `tool` out.")
         signature = Signature.of(wrapped)
         preparer = signature.companion(prepare) if prepare else _nothing_to_say
         return Tool(
-            name=name or wrapped.__name__,
+            name=name or _name_of(wrapped),
             description=description or signature.description,
             schema=signature.schema,
             function=signature.call,
@@ -240,6 +242,17 @@ def tool(
         )
 
     return make(function) if function else make
+
+
+def _name_of(function: Callable[..., object]) -> str:
+    """The name of a function, or of the one inside a partial."""
+    inner = function
+    while isinstance(inner, partial):
+        inner = inner.func
+    name: str = getattr(inner, "__name__", "")
+    if not name:
+        raise UsageError(f"{shown(function)} has no name", hint="Give it one: tool(name=...).")
+    return name
 
 
 def named(tools: Mapping[str, Tool] | Iterable[Tool]) -> dict[str, Tool]:

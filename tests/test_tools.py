@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -315,6 +316,35 @@ def test_schema_says_what_servers_insist_on(schema: dict[str, Any], shown: dict[
     made = Tool("t", "", schema, lambda _arguments, _context: "")
     assert json.dumps(made.spec.schema) == json.dumps(shown)
     assert made.schema is schema
+
+
+def test_name_of_a_partial_is_that_of_its_function() -> None:
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    made = tool(partial(partial(add, b=2)))
+    assert made.name == "add"
+    assert made.run(made.structure({"a": 1}), CONTEXT) == ToolResult("3")
+
+
+def test_what_has_no_name_needs_one() -> None:
+    class Adder:
+        def __call__(self, a: int) -> int:
+            return a + 1
+
+    with pytest.raises(UsageError, match="has no name") as caught:
+        tool(Adder())
+    assert caught.value.hint == "Give it one: tool(name=...)."
+    assert tool(name="add")(Adder()).name == "add"
+
+
+def test_tool_of_a_tool_is_refused() -> None:
+    @tool
+    def look() -> str:
+        return ""
+
+    with pytest.raises(UsageError, match="look is a tool already"):
+        tool(look)  # type: ignore[call-overload]
 
 
 def test_effect_that_is_none_is_refused() -> None:
