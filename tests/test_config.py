@@ -624,6 +624,8 @@ def test_demo_is_built_in_unless_configured() -> None:
         ("asked", "saved", {"HRNS_MODEL": "env"}, "asked"),
         ("", "saved", {"HRNS_MODEL": "env"}, "saved"),
         ("", "", {"HRNS_MODEL": "env"}, "env"),
+        (" asked\n", "saved", {}, "asked"),
+        (" ", " saved ", {}, "saved"),
     ],
 )
 def test_model_is_the_asked_else_the_saved_else_that_of_the_environment(

@@ -102,7 +102,8 @@ def choose_provider(
         ConfigError: there is none, the name is unknown, or no model is named.
     """
     provider = find_provider(config, name, environ)
-    model = model or provider.model or environ.get("HRNS_MODEL", "").strip()
+    asked = (model, provider.model, environ.get("HRNS_MODEL", ""))
+    model = next((each.strip() for each in asked if each.strip()), "")
     if not model:
         raise ConfigError(
             f"no model is named for provider {provider.name!r}",
