@@ -68,7 +68,7 @@ def run_inline(launch: Launch, source: TextIO, out: TextIO) -> int:
     from .inline.program import Program
     from .inline.prompt import InlineDialogue, InlineQuestions
 
-    out.write(f"{headline(launch.cwd)}\n")
+    out.write(f"{headline(launch.cwd, home_directory(launch.environ))}\n")
     out.flush()
     program = Program(launch, source, out, colour=wants_colour(out, launch.environ))
     ask = InlineQuestions(
@@ -84,7 +84,7 @@ def _run_lines(launch: Launch) -> int:
     out = sys.stdout if sys.stdout.isatty() else sys.stderr
     prompt = LinePrompt(sys.stdin, out)
     ask = Questions(screen, prompt, _rule_saver(launch), _widening(launch))
-    screen.say(headline(launch.cwd))
+    screen.say(headline(launch.cwd, home_directory(launch.environ)))
     return _converse(launch, screen, prompt, PromptDialogue(screen, prompt), ask)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 from time import monotonic
 
@@ -10,6 +9,7 @@ from hrns.messages import Usage
 from hrns.retry import RetryPolicy
 from hrns.session import Session
 
+from ..banner import place_name
 from ..cells import cells, cut
 from ..listed import context_window
 from .tally import short_count
@@ -63,7 +63,7 @@ def status_parts(heads: list[str], session: Session | None, meter: Meter) -> lis
         [f"mode {session.context.mode}"],
         [context, ""],
         [spent, ""],
-        [_short(session.context.cwd, Path.home()), session.context.cwd.name, ""],
+        [place_name(session.context.cwd, Path.home()), session.context.cwd.name, ""],
     ]
 
 
@@ -104,10 +104,3 @@ def _tokens(session: Session, meter: Meter) -> tuple[str, str]:
     share = f"/{short_count(window)} {100 * used // window}%" if window else ""
     spent = f"{short_count(meter.total.input)} in {short_count(meter.total.output)} out"
     return f"context {taken}{share}", spent
-
-
-@lru_cache(maxsize=1)
-def _short(path: Path, home: Path) -> str:
-    return (
-        f"~/{path.relative_to(home)}" if path.is_relative_to(home) and path != home else str(path)
-    )
