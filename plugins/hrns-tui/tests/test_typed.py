@@ -97,3 +97,37 @@ def test_line_typed_before_the_program_was_up_is_sent(keyboard: Keyboard) -> Non
         assert keyboard.read() == ("hello|", True)
         keyboard.type(b"one\n")
         assert keyboard.read() == ("one/", False)
+
+
+@pytest.mark.parametrize(
+    ("data", "read"),
+    [
+        ("a\x1b[99~b", "ab"),
+        ("a\x1b[27;6;65~b", "ab"),
+        ("a\x1b[1;9Ab", "ab"),
+        ("a\x1b[1;3Ab", "ab"),
+        ("a\x1b[Ib\x1b[O", "ab"),
+        ("a\x1b[?62;cb", "ab"),
+        ("a\x1b]11;rgb:0/0/0\x07b", "ab"),
+        ("a\x1b]11;rgb:0/0/0\x1b\\b", "ab"),
+        ("a\x1bP1$r0m\x1b\\b", "ab"),
+        ("\x1bx", "Ex"),
+        ("\x1b\r", "E|"),
+        ("\x1b[1;3D", "E"),
+        ("\x1b[200~\x1b[99~\x1b[201~", "\x1b[99~"),
+    ],
+)
+def test_sequence_of_no_known_key_is_no_esc_and_no_text(
+    keyboard: Keyboard, data: str, read: str
+) -> None:
+    keyboard.type(data.encode())
+    assert keyboard.read()[0] == read
+
+
+def test_much_text_is_few_keys(keyboard: Keyboard) -> None:
+    keyboard.type(b"\x1b" + b"x" * 500 + b"\ry" * 3)
+    keys = keyboard.input.read_keys()
+    assert "".join(key.data for key in keys) == "\x1b" + "x" * 500 + "\ry" * 3
+    assert [key.key for key in keys[:3]] == [Keys.Escape, "x", Keys.Any]
+    assert len(keys) == 9
+    assert not keyboard.input.enter_sends
