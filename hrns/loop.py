@@ -59,7 +59,7 @@ from .records import RequestEditor, ToolWrapper
 from .reply import Fold
 from .retry import RetryPolicy, delay_s
 from .tools import Tool, named
-from .transcript import extend, repair, sound_reply
+from .transcript import call_ids, extend, repair, sound_reply
 
 __all__ = ["Limits", "Loop"]
 
@@ -98,6 +98,7 @@ class _Run:
     def __init__(self, messages: Sequence[Message], model: str, cancel: Cancel) -> None:
         self.transcript: list[Message] = list(messages)
         self._sent = list(repair(messages))
+        self._ids = call_ids(self._sent)
         self._unsent: list[Message] = []
         self.model = model
         self.cancel = cancel
@@ -111,7 +112,7 @@ class _Run:
 
     def conversation(self) -> tuple[Message, ...]:
         """All of it, as it can be sent."""
-        extend(self._sent, self._unsent)
+        extend(self._sent, self._unsent, self._ids)
         self._unsent.clear()
         return tuple(self._sent)
 

@@ -7,6 +7,7 @@ so that what was encoded once stays encoded, and it is idempotent.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
 from attrs import evolve
 
@@ -28,6 +29,7 @@ from .tools import NAME_PATTERN, parse_arguments, sound_text, to_result
 __all__ = [
     "INTERRUPTED",
     "NEVER_RAN",
+    "call_ids",
     "extend",
     "pending_calls",
     "repair",
@@ -74,22 +76,32 @@ def repair(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The conversation as the strictest server takes it.
 
     Every call has exactly one result, right after its message and in call order; a result without
-    a call is dropped; no message is empty; ids are unique in a message; arguments are JSON objects
+    a call is dropped; no message is empty; ids are unique; arguments are JSON objects
     and names fit `NAME_PATTERN`; text has no lone surrogate and no NUL; system messages stand at
     the head, then a user message begins; neighbouring user messages are joined.
     """
     system = [message for message in messages if isinstance(message, SystemMessage)]
     turns = list(_turns(message for message in messages if not isinstance(message, SystemMessage)))
+    turns = list(_distinct(turns, frozenset()))
     if turns and not isinstance(turns[0], UserMessage):
         turns.insert(0, UserMessage(_CONTINUE))
     return (*_sound_system(system), *turns)
 
 
-def extend(repaired: list[Message], added: Sequence[Message]) -> None:
+def call_ids(messages: Iterable[Message]) -> set[str]:
+    """The ids of all calls in a conversation."""
+    replies = (message for message in messages if isinstance(message, AssistantMessage))
+    return {call.id for reply in replies for call in reply.calls}
+
+
+def extend(repaired: list[Message], added: Sequence[Message], ids: set[str]) -> None:
     """Make it `repair((*repaired, *added))`, in the time that `added` takes.
 
     What is wrong between two assistant messages is mended between them: so only what comes after
     the last one has to be looked at again.
+
+    Parameters:
+        ids: `call_ids(repaired)`; kept up to date.
     """
     last = (
         n for n in range(len(repaired) - 1, -1, -1) if isinstance(repaired[n], AssistantMessage)
@@ -97,8 +109,11 @@ def extend(repaired: list[Message], added: Sequence[Message]) -> None:
     start = next(last, None)
     if start is None or any(isinstance(message, SystemMessage) for message in added):
         repaired[:] = repair((*repaired, *added))
+        ids |= call_ids(repaired)
     else:
-        repaired[start:] = list(_turns((*repaired[start:], *added)))
+        ids -= call_ids(repaired[start:])
+        repaired[start:] = list(_distinct(_turns((*repaired[start:], *added)), ids))
+        ids |= call_ids(repaired[start:])
 
 
 def sound_reply(message: AssistantMessage) -> AssistantMessage:
@@ -263,6 +278,49 @@ def _answers(message: AssistantMessage, given: list[ToolMessage]) -> ToolMessage
     by_id = {result.call_id: result for result in reversed(results)}
     missing = _CUT_OFF if message.stop == "length" else INTERRUPTED
     return ToolMessage(by_id.get(call.id) or unanswered(call, missing) for call in calls)
+
+
+def _distinct(messages: Iterable[Message], taken: AbstractSet[str]) -> Iterator[Message]:
+    """The messages with ids that no earlier call has; every call is answered right behind them.
+
+    Servers that count their calls anew in each reply are gone on with at some that take no id
+    twice (Anthropic: "`tool_use` ids must be unique").
+    """
+    seen: set[str] = set()
+    ids: list[str] = []
+    for message in messages:
+        if isinstance(message, AssistantMessage) and message.calls:
+            ids = []
+            for call in message.calls:
+                ids.append(_unused(call.id, taken, seen))
+                seen.add(ids[-1])
+            yield _with_ids(message, ids)
+        elif isinstance(message, ToolMessage) and [r.call_id for r in message.results] != ids:
+            pairs = zip(message.results, ids, strict=True)
+            yield ToolMessage(evolve(result, call_id=id_) for result, id_ in pairs)
+        else:
+            yield message
+
+
+def _unused(wanted: str, taken: AbstractSet[str], seen: AbstractSet[str]) -> str:
+    free, number = wanted, 1
+    while free in taken or free in seen:
+        free, number = f"{wanted}_{number}", number + 1
+    return free
+
+
+def _with_ids(message: AssistantMessage, ids: Sequence[str]) -> AssistantMessage:
+    """The message with these ids of its calls; itself if it has them."""
+    if [call.id for call in message.calls] == ids:
+        return message
+    left = iter(ids)
+    return evolve(
+        message,
+        parts=[
+            evolve(part, id=next(left)) if isinstance(part, ToolCall) else part
+            for part in message.parts
+        ],
+    )
 
 
 def _joined_users(messages: Iterable[Message]) -> Iterator[Message]:

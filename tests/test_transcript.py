@@ -26,6 +26,7 @@ from hrns.messages import (
 from hrns.tools import NAME_PATTERN, sound_text
 from hrns.transcript import (
     INTERRUPTED,
+    call_ids,
     extend,
     pending_calls,
     repair,
@@ -174,6 +175,23 @@ def test_ids_are_unique_in_a_message() -> None:
     ]
 
 
+def test_id_of_an_earlier_call_is_not_used_again() -> None:
+    def turn(text: str) -> list[Message]:
+        return [
+            AssistantMessage([ToolCall("call_0", "look", "{}")]),
+            ToolMessage([ToolResult(text, call_id="call_0", name="look")]),
+        ]
+
+    first, second, third = turn("1"), turn("2"), turn("3")
+    repaired = repair([ASK, *first, *second, *third])
+    assert repaired[:3] == (ASK, *first)
+    assert [
+        ([call.id for call in said.calls], [(r.call_id, r.text) for r in answer.results])
+        for said, answer in zip(repaired[3::2], repaired[4::2], strict=True)
+        if isinstance(said, AssistantMessage) and isinstance(answer, ToolMessage)
+    ] == [(["call_0_1"], [("call_0_1", "2")]), (["call_0_2"], [("call_0_2", "3")])]
+
+
 def test_pending_calls_are_those_without_a_result() -> None:
     assert [call.id for call in pending_calls([ASK, calls("a", "b"), answers("a")])] == ["b"]
     assert pending_calls([ASK, calls("a"), answers("a")]) == ()
@@ -229,6 +247,8 @@ def assert_strict(messages: tuple[Message, ...]) -> None:
             assert not isinstance(after, ToolMessage)
         if not isinstance(before, ToolMessage):
             assert type(before) is not type(after)
+    replies = [message for message in turns if isinstance(message, AssistantMessage)]
+    assert len(call_ids(turns)) == sum(len(reply.calls) for reply in replies)
     for message in turns:
         if isinstance(message, UserMessage | AssistantMessage):
             assert message.text.strip() or getattr(message, "calls", None)
@@ -256,5 +276,7 @@ def test_anything_becomes_a_conversation_that_a_strict_server_takes(
 def test_extending_is_repairing_the_whole(old: list[Message], new: list[Message]) -> None:
     repaired = repair(old)
     growing = list(repaired)
-    extend(growing, new)
+    ids = call_ids(growing)
+    extend(growing, new, ids)
     assert tuple(growing) == repair((*repaired, *new))
+    assert ids == call_ids(growing)
