@@ -1188,6 +1188,15 @@ def test_answer_for_the_session_holds_and_is_not_saved(home: Home) -> None:
             terminal.type("Go.\r")
             answer(terminal, "do(one)", "s")
             terminal.see("\nDone.")
+def test_hint_is_shown_whole_in_a_narrow_window(home: Home) -> None:
+    with serving() as server:
+        home.use(server)
+        with open_terminal(home, columns=30) as terminal:
+            terminal.ready()
+            terminal.type("\x03")
+            terminal.see("\nCtrl-C once more leaves, and\nso does Ctrl-D.\n>")
+
+
         assert results(server) == ["did one", "did one"]
         assert "permissions" not in home.saved
 
@@ -1344,7 +1353,7 @@ def test_dumb_terminal_has_plain_lines(home: Home) -> None:
             terminal.see("Ctrl-C once more leaves")
             terminal.type("\x04")
             assert terminal.status() == 0
-        assert b"\x1b" not in terminal.raw
+        assert not {*b"\x1b\x07"} & {*terminal.raw}
         assert results(server)[:2] == ["did it"] * 2
         assert results(server)[2].startswith("ERROR: interrupted")
 

@@ -21,7 +21,7 @@ from hrns.config import home_directory
 from hrns.journal import project_folder, sessions_root
 from hrns.session import Launch
 
-from ..cells import cells, cut
+from ..cells import cells, cut, wrapped
 from ..paint import Paint, theme_of
 from ..signals import ENDING, handled, let_go
 from .completing import PromptCompleter
@@ -253,7 +253,8 @@ class Program:
     def _status(self) -> list[str]:
         desk, paint = self.desk, self.screen.paint
         if desk.hint:
-            return ["", paint(cut(desk.hint, self.size()[0] - 1), "warning")]
+            hint = wrapped(desk.hint, self.size()[0] - 1, whole_words=False)
+            return ["", *paint(hint, "warning").split("\n")]
         parts = status_parts(self._heads(), desk.session, self.screen.meter)
         return ["", *(paint(row, "dim") for row in fitted(parts, self.size()[0] - 1))]
 
