@@ -61,6 +61,7 @@ PATIENCE_S = 30.0
 """How long something is waited for that comes at once unless the machine is very busy."""
 KEY = "sk-planted-0123456789"
 TOOLS = """
+import sys
 import time
 
 import hrns
@@ -80,6 +81,12 @@ def count(args, context):
         time.sleep(0.01)
     lines = "".join(f"line {n}\\n" for n in range(20))
     return ToolResult("counted", display=Terminal("count", lines, 0, 1.0))
+
+def chatter(args, context):
+    print("printed \\x1b[31mhere")
+    print("and", "here", file=sys.stderr)
+    print("half a line", end="")
+    return "done"
 
 def edit(args, context):
     return ToolResult("edited", display=Diff("f.txt", "same\\nold\\n", "same\\nnew\\n"))
@@ -106,6 +113,7 @@ def hrns_tools():
     yield Tool("show", "Shows.", SCHEMA, function=lambda args, _: args["text"], effects=[])
     yield Tool("count", "Counts.", SCHEMA, function=count, effects=[])
     yield Tool("edit", "Edits.", SCHEMA, function=edit, effects=[])
+    yield Tool("chatter", "Prints.", SCHEMA, function=chatter, effects=[])
 """
 
 
@@ -1441,6 +1449,26 @@ def test_nothing_that_a_model_tool_or_server_says_steers_the_terminal(home: Home
         assert not [each for each in sequences if each[:2] != b"\x1b["]
         assert not {b"\x1b[2J", b"\x1b[6n"} & sequences
         assert not re.search(rb"\x07|\xc2\x9b", untitled)
+
+
+def test_what_a_tool_prints_is_shown_as_lines_and_steers_nothing(home: Home) -> None:
+    replies = chat_stream(calls=[Call("chatter", {"text": ""})]), chat_stream("So it is.")
+    with serving(*replies) as server:
+        home.use(server)
+        with spawn_terminal(home) as terminal:
+            terminal.ready()
+            terminal.send("Go.")
+            shown = terminal.text.partition("> Go.\n")[2].partition("ready")[0]
+            shown = re.sub(r"\d+\.\d s", "N s", shown)
+            assert sorted(line for line in shown.split("\n") if line) == [
+                "* chatter  ok  N s",
+                "So it is.",
+                "and here",
+                "printed �[31mhere",
+            ]
+            terminal.type("\x04")
+            assert terminal.status() == 0
+            assert terminal.text.endswith("half a line")
 
 
 def test_file_names_and_models_of_others_are_shown_literally(home: Home) -> None:

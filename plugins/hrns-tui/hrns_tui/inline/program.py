@@ -33,6 +33,7 @@ from .keys import build_keys
 from .layout import Panels, build_layout
 from .live import live_lines
 from .output import terminal_output
+from .printed import shown_lines
 from .prompt import InlinePrompt
 from .screen import InlineScreen
 from .stage import Stage
@@ -102,7 +103,10 @@ class Program:
         before = sys.getswitchinterval()
         sys.setswitchinterval(_SWITCH_S)
         try:
-            with handled(self._told_to_end, ENDING):
+            with (
+                shown_lines(self.stage.call, self.screen.aside),
+                handled(self._told_to_end, ENDING),
+            ):
                 self._draw(worker)
         finally:
             sys.setswitchinterval(before)
