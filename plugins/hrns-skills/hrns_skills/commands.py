@@ -23,7 +23,7 @@ _ARGUMENTS = re.compile(r"\$ARGUMENTS\b")
 def find_commands(context: SessionContext) -> list[SlashCommand]:
     """The commands of project and home, one of each name: the nearest."""
     paths = (
-        [entry for entry in entries if entry.suffix == ".md"]
+        [entry for entry in entries if entry.suffix.lower() == ".md"]
         for entries in entries_by_place(context, ROOTS)
     )
     return collect(context, paths, _command)

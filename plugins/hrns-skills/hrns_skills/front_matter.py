@@ -28,6 +28,7 @@ LIMIT_CHARS = 64 * 1024  # fifty times the longest block that the skill format a
 
 _KEY = re.compile(r"""["']?([A-Za-z_][\w-]*)["']?[ \t]*:""")
 _BLOCK_INDICATOR = re.compile(r"^[|>][-+0-9]*(?:\s+|$)")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _NULL = "tag:yaml.org,2002:null"
 
 Value: TypeAlias = str | tuple[str, ...] | Mapping[str, str]
@@ -73,12 +74,15 @@ class Document:
     fault: Fault | None = field(default=None, eq=False)
 
     def text(self, key: str) -> str:
-        """The value as one line of text; "" if there is none, or none that is text."""
+        """The value as one line of text; "" if there is none, or none that is text.
+
+        It has no control characters: what names a skill or an agent goes to terminals.
+        """
         value = self.fields[key].value if key in self.fields else ""
         if isinstance(value, Mapping):
             return ""
         words = value if isinstance(value, str) else ", ".join(value)
-        return " ".join(words.split())
+        return " ".join(_CONTROL.sub(" ", words).split())
 
 
 def parse(text: str) -> Document:

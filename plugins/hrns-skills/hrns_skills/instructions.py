@@ -8,7 +8,7 @@ from hrns.context import SessionContext
 from hrns.records import PromptSection
 
 from .documents import read_text, warn
-from .places import project_directories
+from .places import project_directories, spelled
 
 __all__ = ["instructions_section"]
 
@@ -30,7 +30,7 @@ def instructions_section(context: SessionContext) -> PromptSection | None:
     top = directories[-1]
     parts: list[str] = []
     room_bytes = LIMIT_BYTES
-    for path in (directory / FILE_NAME for directory in directories):
+    for path in (spelled(directory, FILE_NAME) for directory in directories):
         if text := _read(context, path, top):
             name = path.relative_to(top)
             parts.insert(0, f"## {name}\n\n{_cut(text, room_bytes, name)}")

@@ -10,7 +10,7 @@ from hrns.context import SessionContext
 
 from .documents import warn
 
-__all__ = ["entries_by_place", "files_by_place", "project_directories"]
+__all__ = ["entries_by_place", "files_by_place", "project_directories", "spelled"]
 
 
 def project_directories(cwd: Path) -> tuple[Path, ...]:
@@ -41,19 +41,18 @@ def files_by_place(
 ) -> Iterator[list[Path]]:
     """The file of this name in each such entry; its case may be another, as on Windows."""
     for entries in entries_by_place(context, roots):
-        yield [_spelled(entry, name) for entry in entries]
+        yield [spelled(entry, name) for entry in entries]
 
 
-def _spelled(directory: Path, name: str) -> Path:
-    """The path of a file of this name, whatever its case is on disk."""
-    path = directory / name
-    if os.path.lexists(path):
-        return path
-    try:
-        found = [each for each in directory.iterdir() if each.name.lower() == name.lower()]
-    except OSError:
-        return path  # who reads it is told the same
-    return min(found, default=path)
+def spelled(directory: Path, name: str) -> Path:
+    """The path of a file of this name, or of one that is written `skill.md` or `Skill.md`.
+
+    The directory is not listed for it: it may be a project's, with very many files.
+    """
+    for spelling in (name, name.lower(), name.capitalize(), name.upper()):
+        if os.path.lexists(directory / spelling):
+            return directory / spelling
+    return directory / name
 
 
 def _home() -> tuple[Path, ...]:

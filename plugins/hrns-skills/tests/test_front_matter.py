@@ -168,6 +168,12 @@ def test_blanks_around_the_fences_are_no_matter() -> None:
     assert document.fault.line == 5
 
 
+def test_text_has_no_control_characters() -> None:
+    document = parse_block('name: "a\\nb\\e[31mc\\x9d"\ndescription: "d\\ae"')
+    assert document.text("name") == "a b [31mc"
+    assert document.text("description") == "d e"
+
+
 def test_case_of_a_key_is_no_matter() -> None:
     assert values(parse_block("Name: a\nDESCRIPTION: d")) == {"name": "a", "description": "d"}
     assert values(parse_block("Name: a\nDescription: d: e")) == {"name": "a", "description": "d: e"}

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import hrns_skills
+import pytest
 
 from hrns import PromptSection
 
@@ -38,6 +39,14 @@ def test_without_a_git_root_only_the_working_directory_counts(site: Site) -> Non
     site.write("project/sub/AGENTS.md", "here")
     [section] = sections_of(site.session_in("project/sub"))
     assert section.text == f"{INTRODUCTION}## AGENTS.md\n\nhere"
+
+
+@pytest.mark.parametrize("name", ["agents.md", "Agents.md", "AGENTS.MD"])
+def test_case_of_the_file_name_is_no_matter(site: Site, name: str) -> None:
+    site.write(f"project/{name}", "here")
+    [section] = sections_of(site)
+    assert section.text.endswith("\n\nhere")
+    assert site.warnings == []
 
 
 def test_git_root_of_a_worktree_is_found(site: Site) -> None:
