@@ -691,7 +691,7 @@ def test_each_command_about_the_session_and_the_terminal_works(home: Home) -> No
             terminal.send("First.")
             for line, seen in {
                 "/context": "context used     not told by the provider yet",
-                "/tools": "* edit    no effect   tools\n\n* offered to Builder",
+                "/tools": "* chatter   no effect   tools\n\n* offered to Builder",
                 "/skills": "There are no skills.",
                 "/plugins": "tui (hrns-tui)   ",
                 "/permissions": "mode ask: what changes something is asked about\nNo rules",
@@ -832,6 +832,9 @@ def test_signals_that_end_programs_end_this_one_in_order(
             terminal.process.send_signal(number)
             assert terminal.status() == status
             assert "Traceback" not in terminal.text
+            pasting = re.findall(r"\x1b\[\?2004[hl]", terminal.raw.decode())
+            assert pasting[-1] == "\x1b[?2004l"
+            assert terminal.is_cooked()
 
 
 @pytest.mark.parametrize("where", ["prompt", "turn"])
@@ -1188,14 +1191,6 @@ def test_question_keeps_its_head_in_a_low_window(home: Home, columns: int, rows:
             assert "\ndo it\n" in terminal.screen
 
 
-def test_answer_for_the_session_holds_and_is_not_saved(home: Home) -> None:
-    with serving(do("one"), do("one"), chat_stream("Done.")) as server:
-        home.use(server)
-        with open_terminal(home) as terminal:
-            terminal.ready()
-            terminal.type("Go.\r")
-            answer(terminal, "do(one)", "s")
-            terminal.see("\nDone.")
 def test_hint_is_shown_whole_in_a_narrow_window(home: Home) -> None:
     with serving() as server:
         home.use(server)
@@ -1205,6 +1200,14 @@ def test_hint_is_shown_whole_in_a_narrow_window(home: Home) -> None:
             terminal.see("\nCtrl-C once more leaves, and\nso does Ctrl-D.\n>")
 
 
+def test_answer_for_the_session_holds_and_is_not_saved(home: Home) -> None:
+    with serving(do("one"), do("one"), chat_stream("Done.")) as server:
+        home.use(server)
+        with open_terminal(home) as terminal:
+            terminal.ready()
+            terminal.type("Go.\r")
+            answer(terminal, "do(one)", "s")
+            terminal.see("\nDone.")
         assert results(server) == ["did one", "did one"]
         assert "permissions" not in home.saved
 
