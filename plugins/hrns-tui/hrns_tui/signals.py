@@ -78,12 +78,15 @@ def handled(
 
 
 def let_go(number: int) -> None:
-    """After a hang-up nobody reads what is written to the terminal, and writing it would fail."""
+    """After a hang-up nobody reads what is written to the terminal, and writing it would fail.
+
+    Where it was only the signal, the terminal is still there, and to be left in order.
+    """
     if number != getattr(signal, "SIGHUP", None):
         return
     devnull = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
-        # Not `isatty()`: a terminal that is gone says no.
-        if stat.S_ISCHR(os.fstat(stream.fileno()).st_mode):
+        # A terminal that is gone is a device, but says that it is no terminal.
+        if stat.S_ISCHR(os.fstat(stream.fileno()).st_mode) and not os.isatty(stream.fileno()):
             os.dup2(devnull, stream.fileno())
     os.close(devnull)
