@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -40,7 +38,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path: Path, call_hrns: Run) -> Run:
     """Runs `hrns` in an empty directory; gives status, output, errors."""
     home, cwd = tmp_path / "home", tmp_path / "project"
     home.mkdir()
@@ -49,16 +47,8 @@ def run(tmp_path: Path) -> Run:
     def run_words(
         *words: str, text: str = "", environ: Mapping[str, str] | None = None
     ) -> tuple[int, str, str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "hrns", *words],
-            input=text,
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=cwd,
-            env={"HOME": str(home), "PATH": os.environ["PATH"], **(environ or {})},
-        )
-        return done.returncode, done.stdout, done.stderr
+        given = {"HOME": str(home), "PATH": os.environ["PATH"], **(environ or {})}
+        return call_hrns(words, cwd, given, text)
 
     return run_words
 

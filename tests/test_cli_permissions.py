@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -36,17 +35,10 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 
 @pytest.fixture
-def run(tmp_path: Path, files: dict[str, Path]) -> Run:  # noqa: ARG001 - they are there
+def run(tmp_path: Path, files: dict[str, Path], call_hrns: Run) -> Run:  # noqa: ARG001
     def run_words(*words: str) -> tuple[int, str, str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "hrns", "permissions", *words],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path / "project",
-            env={"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]},
-        )
-        return done.returncode, done.stdout, done.stderr
+        environ = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+        return call_hrns(("permissions", *words), tmp_path / "project", environ)
 
     return run_words
 
