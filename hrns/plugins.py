@@ -367,9 +367,20 @@ def _hook_names() -> list[str]:
 
 
 def _describe_misfit(error: Exception) -> str:
-    """What does not fit, on one line: pluggy's words run over several."""
-    text = str(error) if isinstance(error, pluggy.PluginValidationError) else in_words(error)
+    """What does not fit, on one line: pluggy's words run over several, and lack the hook's own."""
+    if not isinstance(error, pluggy.PluginValidationError):
+        return _one_line(in_words(error))
+    hooks = [name for name in _hook_names() if f"'{name}'" in str(error)]
+    own = [f"the hook is {name}{_parameters(getattr(hookspecs, name))}" for name in hooks]
+    return "; ".join([_one_line(str(error)), *own])
+
+
+def _one_line(text: str) -> str:
     return "; ".join(line.strip() for line in text.splitlines() if line.strip())
+
+
+def _parameters(function: Callable[..., object]) -> str:
+    return f"({', '.join(inspect.signature(function).parameters)})"
 
 
 def _core() -> object:

@@ -305,7 +305,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
             arguments = _with_whole_characters(arguments)
     except ValueError as error:
         raise ArgumentFault(
-            f"the parameters are not valid JSON: {error}. "
+            f"the parameters are not valid JSON{_cut_off(error)}: {error}. "
             "Send one JSON object; do not send several sets of parameters in one call."
         ) from error
     except RecursionError as error:
@@ -317,6 +317,17 @@ def parse_arguments(text: str) -> dict[str, Any]:
             f"the parameters are not valid: a JSON object is needed, not {text.strip()[:40]!r}"
         )
     return arguments
+
+
+def _cut_off(error: ValueError) -> str:
+    """Says so if what is wrong with a JSON text is that its end is missing.
+
+    Some servers say that a call is complete when they ran out of tokens in the middle of it.
+    """
+    missing = isinstance(error, json.JSONDecodeError) and (
+        error.msg.startswith("Unterminated string") or error.pos >= len(error.doc.rstrip())
+    )
+    return ", they were cut off" if missing else ""
 
 
 def _refuse_constant(word: str) -> NoReturn:

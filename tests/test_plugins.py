@@ -142,6 +142,19 @@ def test_broken_plugin_raises_in_strict_mode(
     assert says in str(caught.value)
 
 
+def test_misfit_is_told_with_both_signatures(install: Install) -> None:
+    source = """
+    import hrns
+    @hrns.hookimpl
+    def hrns_tools(old_argument):
+        return []
+    """
+    install("bad", source)
+    (warning,) = load().take_warnings()
+    assert "hrns_tools(old_argument)" in warning
+    assert warning.endswith("the hook is hrns_tools(context)")
+
+
 def test_unknown_hook_is_named_with_the_nearest_and_the_rest_works(install: Install) -> None:
     source = (
         GOOD.format(name="good")

@@ -169,6 +169,12 @@ def test_python_literal_becomes_json_with_all_its_keys() -> None:
     assert parse_react_step(text) == Action("find", value)
 
 
+def test_two_halves_of_a_character_in_a_python_literal_are_one() -> None:
+    step = parse_react_step("Action: order\nAction Input: {'drink': '\\ud83c\\udf78', 'ice': True}")
+    assert isinstance(step, Action)
+    assert json.loads(step.input) == {"drink": "\U0001f378", "ice": True}
+
+
 @pytest.mark.parametrize(
     "broken", ["{pattern: x}", '{"a": 1', "{'a': (1, 2)}", "{1: 2}", "{'a': open('x')}", "{'a'}"]
 )

@@ -115,6 +115,20 @@ def test_arguments_that_are_not_json_are_refused(text: str) -> None:
     assert "do not send several sets of parameters in one call" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "text", ['{"path": "a', '{"path"', '{"path": ', '{"path": "a"', "{", '{"a": "\\']
+)
+def test_arguments_that_break_off_are_said_to_be_cut_off(text: str) -> None:
+    with pytest.raises(ArgumentFault, match="not valid JSON, they were cut off: "):
+        parse_arguments(text)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}}', '{"a" 1}', "{'a': 1}", '{"a": 1} {"b": 2}'])
+def test_arguments_that_are_wrong_in_the_middle_are_not_said_to_be_cut_off(text: str) -> None:
+    with pytest.raises(ArgumentFault, match="not valid JSON: "):
+        parse_arguments(text)
+
+
 @pytest.mark.parametrize("text", ['["a"]', '"a"', "3", "true"])
 def test_arguments_that_are_no_object_are_refused(text: str) -> None:
     with pytest.raises(ArgumentFault, match="a JSON object is needed, not"):

@@ -30,6 +30,7 @@ _OUTSIDE = re.compile(r"[{}\[\]()\"']")
 _INSIDE = {quote: re.compile(rf"[{quote}\\]") for quote in "\"'"}
 _RAW_LINES = json.JSONDecoder(strict=False)
 
+_HALF = re.compile("[\ud800-\udfff]")
 _MARK = re.compile(r"[(:]|(?:^|\s)\{")
 _LABELLED_INPUT = re.compile(
     r"([^\"'{(\[]*[^\"'{(\[\s])\s+action[ _-]?input\s*\d*\s*[:\uff1a]\s*(.*)",
@@ -105,10 +106,16 @@ def _rewritten(text: str) -> str | None:
         try:
             value = read(text)
             if isinstance(value, dict | list) and _has_only_json(value):
-                return json.dumps(value, ensure_ascii=False)
+                return _written(value)
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             continue
     return None
+
+
+def _written(value: Any) -> str:
+    """The value as JSON; half characters are escaped, so that two of them are one character."""
+    text = json.dumps(value, ensure_ascii=False)
+    return json.dumps(value) if _HALF.search(text) else text
 
 
 def _literal(text: str) -> Any:
