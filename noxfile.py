@@ -51,7 +51,9 @@ def tests(session: nox.Session) -> None:
 def _pytest(session: nox.Session) -> None:
     # The tests start many programs, which would compile everything again if no byte code is kept.
     env = {"PYTHONDONTWRITEBYTECODE": ""}
-    session.run("pytest", "-n", "auto", "--dist", "worksteal", "-q", *session.posargs, env=env)
+    # They also wait much, for processes and terminals: so there is one more than cores.
+    workers = str((os.cpu_count() or 1) + 1)
+    session.run("pytest", "-n", workers, "--dist", "worksteal", "-q", *session.posargs, env=env)
 
 
 @nox.session
