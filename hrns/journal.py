@@ -6,6 +6,7 @@ so a fork is an entry whose parent is not the line before. The types that are wr
 
 ========== ==========================================================================
 switch     `provider`, `model`, `agent`: what the session goes on with
+fork       nothing: the conversation was gone back to its parent, to be said otherwise
 message    `message`: a user, assistant or tool message, complete
 started    `call_id`, `name`, `arguments`, `title`: a tool is about to run
 result     `result`, `arguments`, and `error` where the call could not be run at all

@@ -64,7 +64,7 @@ class Recorder:
         self._facts = facts
 
     def rewind(self, leaf: str, **facts: str) -> None:
-        """Go on behind an earlier entry of the journal: a fork.
+        """Go on behind an earlier entry of the journal: a fork, which is written down at once.
 
         Parameters:
             leaf: the entry, or "" for none.
@@ -73,6 +73,7 @@ class Recorder:
         """
         if self._journal is not None:
             self._journal.leaf = leaf
+            self._append("fork")  # else the file still ended in what is left
         self._written = facts
 
     def said(self, message: UserMessage) -> None:

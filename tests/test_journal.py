@@ -393,7 +393,9 @@ def test_gone_back_session_forks(tmp_path: Path) -> None:
     leaf = read_journal(session.path).entries[-1].id
     list(session.send("two"))
     session.rewind(leaf)
-    assert session.branch()[-1].id == leaf  # the file still ends in what was left
+    *_, before, fork = session.branch()
+    assert (before.id, fork.type) == (leaf, "fork")
+    assert len(tell(read_journal(session.path).branch()).messages) == 2  # also if nothing is said
     assert [m.text for m in session.messages[1:]] == ["one", "a"]  # type: ignore[union-attr]
     list(session.send("three"))
     told = tell(read_journal(session.path).branch()).messages
@@ -466,8 +468,9 @@ def test_fork_to_before_the_first_entry_begins_anew(tmp_path: Path) -> None:
     session = start(tmp_path, [Say("a"), Say("b")])
     list(session.send("one"))
     session.rewind("")
-    list(session.send("two"))
     assert session.path
+    assert tell(read_journal(session.path).branch()).messages == ()
+    list(session.send("two"))
     story = tell(read_journal(session.path).branch())
     assert [m.text for m in story.messages] == ["two", "b"]  # type: ignore[union-attr]
     assert story.provider == "test"

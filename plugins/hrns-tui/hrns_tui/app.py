@@ -206,7 +206,6 @@ class App:
         opened = resumed(launch, record, self._ask)
         self.session.close()
         self.session, self._shown = opened, opened.id
-        self.screen.clear()
         self.say(banner(opened))
         self._recall()
 
@@ -230,11 +229,16 @@ class App:
         """Put a message back into the prompt."""
         self.prompt.refill(text)
 
-    def _recall(self) -> None:
-        """Show the end of a conversation that is gone on with, and what all of it took."""
+    def recount(self) -> None:
+        """Count what the conversation takes of the context as it is now."""
+        self.screen.clear()
         for message in self.session.messages:
             if isinstance(message, AssistantMessage) and message.usage:
                 self.screen.show(UsageChunk(message.usage))
+
+    def _recall(self) -> None:
+        """Show the end of a conversation that is gone on with, and what all of it took."""
+        self.recount()
         calls: dict[str, str] = {}
         for message in self.session.messages[-_RECALLED:]:
             match message:

@@ -60,5 +60,8 @@ class TerminalHost(Protocol):
     def edit(self) -> None:
         """Open the next message in an editor."""
 
+    def recount(self) -> None:
+        """Count what the conversation takes of the context as it is now."""
+
     def refill(self, text: str) -> None:
         """Put a message back into the prompt, to be changed and sent again."""

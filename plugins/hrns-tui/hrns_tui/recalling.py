@@ -214,6 +214,7 @@ def _fork(host: CommandHost, _argument: str) -> None:
     session.rewind(leaf)
     host.say(f"Forked: the conversation goes on as before you said: {cut(_one_line(text), 70)}")
     if isinstance(host, TerminalHost):
+        host.recount()
         host.refill(text)
 
 

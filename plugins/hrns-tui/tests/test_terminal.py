@@ -1836,7 +1836,8 @@ def test_session_is_gone_on_with_forked_and_told_on_leaving(home: Home) -> None:
             told = {each["id"]: each for each in entries}
             [wrong] = [e for e in entries if "Wrong." in str(e.get("message"))]
             [third] = [e for e in entries if "Third." in str(e.get("message"))]
-            assert told[third["id"]]["parent"] == wrong["parent"] != entries[-3]["id"]
+            fork = told[third["parent"]]
+            assert (fork["type"], fork["parent"]) == ("fork", wrong["parent"])
             terminal.send("/new")
             terminal.type(f"/resume {session_id}\r")
             terminal.see("> Third.\n\nAnswer 3.\n\nready")
