@@ -34,6 +34,8 @@ _RG_COLUMNS = 4096
 _FAULT_LINES = 12
 _FAULTY = 2
 """The exit status of an engine that cannot work, or not with every file."""
+_INSTALLED = Path(__file__).with_name("installed.ignore")
+"""Rules that count for less than those of git."""
 _GAP = b"--"
 _BINARY = b"binary file matches"
 _LINE = re.compile(rb"(?s)(?:\./)?([^\0]+)\0(\d+)([:-])(.*)")
@@ -122,6 +124,7 @@ def _rg_arguments(program: str, query: Query) -> list[str]:
         f"--context={query.context}",
         "--no-ignore-dot",
         "--no-ignore-global",
+        f"--ignore-file={_INSTALLED}",
         *([] if query.inherits else ["--no-ignore-parent"]),
         # Without a repository there are rules as well; with this flag rg knows no repository.
         *([] if query.inherits or query.is_top else ["--no-require-git"]),

@@ -1,4 +1,7 @@
-"""What git ignores: `.gitignore` files, from the top of the repository down."""
+"""What git ignores: `.gitignore` files, from the top of the repository down.
+
+What package managers and interpreters fill is ignored without being named there.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,8 @@ __all__ = ["Ignores", "is_top"]
 
 _FILE_BYTES = 1024 * 1024
 _SPECIAL = frozenset({".git", ".gitignore"})
+_INSTALLED = frozenset({"node_modules", "__pycache__"})
+"""Directories that programs fill, and that count as ignored unless a rule says otherwise."""
 _MOST_STARS = 4
 """In one name: with each star the comparison of a long name takes some hundred times as long."""
 _MOST_DEEP = 3
@@ -89,7 +94,7 @@ class Ignores:
             for pattern in reversed(rules.patterns):
                 if _fits(pattern, relative):
                     return bool(pattern.include)
-        return False
+        return directory and path.rpartition("/")[2] in _INSTALLED
 
     def _read(self, base: Path, file: Path) -> tuple[_Rules, ...]:
         try:

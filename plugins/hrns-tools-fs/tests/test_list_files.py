@@ -89,6 +89,16 @@ def test_what_git_ignores_is_left_out_and_told(tools: Toolbox) -> None:
     assert listed(tools, "**/*.js", "node_modules") == ["node_modules/pkg/d.js"]
 
 
+def test_what_programs_install_is_left_out_without_a_rule(tools: Toolbox) -> None:
+    for name in ("a.js", "node_modules/pkg/b.js", "src/__pycache__/c.js", "kept/node_modules/d.js"):
+        tools.file(name, "")
+    tools.file("kept/.gitignore", "!node_modules\n")
+    assert listed(tools, "**/*.js") == ["a.js", "kept/node_modules/d.js"]
+    assert notes(tools, "**/*.js") == "[left out: 2 ignored; name them to see them]"
+    assert listed(tools, "node_modules/*/*.js") == ["node_modules/pkg/b.js"]
+    assert listed(tools, "**/*.js", "node_modules/pkg") == ["node_modules/pkg/b.js"]
+
+
 def test_rules_hold_from_the_top_of_the_repository_down(tools: Toolbox) -> None:
     (tools.session.cwd / "repo/.git/info").mkdir(parents=True)
     tools.file(".gitignore", "*.py\n")  # outside of the repository

@@ -129,6 +129,17 @@ def test_hidden_and_ignored_files_are_searched_only_if_they_are_named(tools: Too
     assert tools("search_files", pattern="hit", dir="a.log") == "a.log\n1: hit"
 
 
+def test_what_programs_install_is_searched_only_if_it_is_named(tools: Toolbox) -> None:
+    for name in ("a.js", "node_modules/m/b.js", "sub/__pycache__/c.js", "kept/node_modules/d.js"):
+        tools.file(name, "hit\n")
+    tools.file("kept/.gitignore", "!node_modules\n")
+    assert tools("search_files", pattern="hit") == "a.js\n1: hit\n\nkept/node_modules/d.js\n1: hit"
+    assert tools("search_files", pattern="hit", dir="node_modules") == (
+        "node_modules/m/b.js\n1: hit"
+    )
+    assert tools("search_files", pattern="hit(?!x)", dir=".", glob="b.js") == NOTHING
+
+
 def test_rules_hold_from_the_top_of_the_repository_down(tools: Toolbox) -> None:
     (tools.session.cwd / "repo/.git/info").mkdir(parents=True)
     (tools.session.cwd / "repo/inner/.git").mkdir(parents=True)
