@@ -25,7 +25,7 @@ from .choosing import (
     misnamed_tools,
     offering_tools,
 )
-from .chunks import Chunk, NoticeChunk
+from .chunks import Chunk, DiscardChunk, ErrorChunk, NoticeChunk, RetryChunk
 from .config import Config, ProviderConfig, find_provider, home_directory
 from .context import Mode, SessionContext
 from .errors import SessionError, UsageError, in_words
@@ -339,7 +339,7 @@ class Session:
         changing = {tool.name for tool in self.tools if tool.effects & {"write", "execute"}}
         ended = False
         try:
-            for chunk in chunks:
+            for chunk in map(self._cleaned, chunks):
                 for notice in self.take_notices():
                     yield self._shown(NoticeChunk(notice))
                 if self._save:
@@ -351,6 +351,12 @@ class Session:
             chunks.close()
             if not ended:  # else more may have been said before this run was let go
                 self.messages = loop.messages or conversation
+
+    def _cleaned(self, chunk: Chunk) -> Chunk:
+        """The chunk without secrets in what went wrong: a guest's exception may quote its key."""
+        if isinstance(chunk, ErrorChunk | NoticeChunk | RetryChunk | DiscardChunk):
+            return evolve(chunk, text=self._redact(chunk.text))
+        return chunk
 
     def _shown(self, chunk: Chunk) -> Chunk:
         """The chunk, after every sink has seen it; a sink that raises is named once and dropped."""

@@ -456,6 +456,17 @@ def test_key_is_looked_up_in_the_environment_when_the_provider_is_built() -> Non
         open_session(config, plugins, entry, cwd=Path("/"), environ={})
 
 
+def test_key_in_what_a_provider_raises_is_not_told() -> None:
+    entry = ProviderConfig("p", api="scripted", model="m", key="sk-planted-key-123")
+    config = Config(Path("/c.json"), providers={"p": entry})
+    failing = Fail(RuntimeError("refused: sk-planted-key-123"))
+    session = make([failing], config=config, entry=entry)
+    chunks = list(session.send("go"))
+    assert [chunk.type for chunk in chunks] == ["error", "end"]
+    assert "refused: [redacted]" in repr(chunks)
+    assert "sk-planted" not in repr(chunks)
+
+
 def test_configured_key_never_reaches_the_model() -> None:
     @tool(effects=())
     def env() -> str:
