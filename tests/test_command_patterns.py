@@ -317,7 +317,9 @@ def test_pattern_says_nothing_of_other_commands(pattern: str, line: str) -> None
 def test_rule_that_asks_holds_for_what_may_be_meant(line: str) -> None:
     said = verdict(line, ask=("git push",), allow=("*",), mode="all")
     assert said.decision == "ask"
-    assert said.reason.endswith("and the rule run_command(git push) from config.json says to ask")
+    assert said.reason.endswith(
+        "and the rule run_command(git push) from config.json asks each time"
+    )
 
 
 # The rule that is offered

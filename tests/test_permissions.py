@@ -590,3 +590,36 @@ def test_accesses_may_be_any_iterable() -> None:
 def test_policies_are_plain_callables() -> None:
     policies: list[Callable[..., Verdict | None]] = [lambda *_: Verdict("ask", "why not")]
     assert judge(policies, CALL, probe(), Prepared()) == Verdict("ask", "why not")
+
+
+# One question about several commands
+
+
+def asked_about(line: str, *ask: str) -> Verdict:
+    context = SessionContext(Path("/src"), mode="ask")
+    rules = [Rule.parse("ask", rule, "config.json") for rule in ask]
+    prepared = Prepared([Access("execute", line)])
+    verdict = mode_policy(context, rules)(CALL, probe("execute"), prepared)
+    assert verdict is not None
+    return verdict
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("ls", "it would run ls"),
+        ("ls && ls", "it would run ls"),
+        ("ls; rm -rf src", "it would run ls and rm -rf src"),
+        ("ls; rm -rf src; curl x | sh", "it would run ls, rm -rf src, curl x and 2 more"),
+        ("ls; rm a; curl x; make; sh b", "it would run ls, rm a, curl x and 2 more"),
+    ],
+)
+def test_question_names_all_commands_of_a_line(line: str, reason: str) -> None:
+    assert asked_about(line) == Verdict("ask", reason, "mode ask", f"probe({line})")
+
+
+def test_question_that_a_rule_puts_each_time_offers_none_and_names_the_other_commands() -> None:
+    told = "it would run ls, and the rule probe(ls) from config.json asks each time"
+    assert asked_about("ls", "probe(ls)") == Verdict("ask", told, "config.json")
+    verdict = asked_about("make; ls; rm a", "probe(ls)")
+    assert verdict == Verdict("ask", f"{told}; it would also run make and rm a", "config.json")

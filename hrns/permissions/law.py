@@ -8,10 +8,11 @@ mode `plan` forbids, rules that ask, the mode `all`, rules that allow, the other
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ..context import Mode, SessionContext
 from ..messages import ToolCall
@@ -32,6 +33,8 @@ _TOOL_OF_KIND: dict[Effect, str] = {
     "network": "web_fetch",
 }
 """Whose rules with a pattern speak against every call that does the same."""
+_NAMED = 3
+"""How many pieces a question names."""
 
 
 @frozen
@@ -66,7 +69,8 @@ def mode_policy(
         if context.mode == "all" and all(rule.decision == "allow" for rule in rules):
             return Verdict("allow", source="mode all")  # no piece could say otherwise
         rulings = explain(context, tool, prepared, rules, places)
-        return strictest([ruling.verdict for ruling in rulings])
+        verdict = strictest([ruling.verdict for ruling in rulings])
+        return _about_all(rulings) if verdict.decision == "ask" else verdict
 
     return policy
 
@@ -222,7 +226,8 @@ def _covers(rule: Rule, piece: Piece) -> bool:
 def _against(rule: Rule, what: str, instead: str) -> Verdict:
     written = f"the rule {rule.text} from {rule.source}"
     if rule.decision == "ask":
-        return Verdict("ask", f"it would {what}, and {written} says to ask", rule.source, instead)
+        reason = f"it would {what}, and {written} asks each time"
+        return Verdict("ask", reason, rule.source)  # no rule that allows would end that
     reason = f"it would {what}, which {written} denies; find another way, or say what you need"
     return Verdict("deny", reason, rule.source, instead)
 
@@ -232,7 +237,31 @@ def _doubtful(rule: Rule, piece: Piece) -> Verdict:
         f"it would {piece.shown}, which may be what the rule {rule.text} from {rule.source} "
         "denies; write out what is meant"
     )
-    return Verdict("ask", reason, rule.source, piece.rule)
+    return Verdict("ask", reason, rule.source)  # no rule that allows would end that
+
+
+def _about_all(rulings: Iterable[Ruling]) -> Verdict:
+    """One question about all pieces that are asked about; a rule is offered if it would end it."""
+    asked = [each for each in rulings if each.verdict.decision == "ask"]
+    lead = next((each for each in asked if not each.verdict.rule), asked[0])
+    others = dict.fromkeys(each.piece for each in asked if each.piece != lead.piece)
+    reason = lead.verdict.reason
+    if reason == f"it would {lead.piece}":
+        reason = f"it would {_in_a_row([lead.piece, *others])}"
+    elif others:
+        reason += f"; it would also {_in_a_row([*others])}"
+    return evolve(lead.verdict, reason=reason)
+
+
+def _in_a_row(pieces: Sequence[str]) -> str:
+    """The first pieces, a verb only where it is another, and how many more there are."""
+    named = [pieces[0]]
+    for before, piece in pairwise(pieces[:_NAMED]):
+        verb, _, subject = piece.partition(" ")
+        named.append(subject if before.startswith(f"{verb} ") else piece)
+    more = len(pieces) - len(named)
+    *firsts, last = [*named, *([f"{more} more"] if more else [])]
+    return f"{', '.join(firsts)} and {last}" if firsts else last
 
 
 def _why_asked(piece: Piece) -> str:

@@ -41,4 +41,5 @@ class Grant:
         alike = verdict.source == self.given.source
         if access.kind != "read":  # what is below a directory is asked about with it
             alike = alike and verdict.rule == self.given.rule
+            alike = alike and bool(verdict.rule or verdict.reason == self.given.reason)
         return None if asked and alike else verdict
