@@ -216,7 +216,7 @@ def main(folder: Path) -> None:
             if theme == "light":
                 terminal.see("ready")
                 terminal.type("/theme light\r")
-                terminal.see("The theme is light.")
+                terminal.see("The theme is light, also the next time.")
                 terminal.type("/clear\r")
                 terminal.see("A new conversation")
             for seen, keys in steps:

@@ -33,9 +33,9 @@ from .models import missing_model, told_window
 from .onboarding import connect
 from .recalling import RECALLING
 from .tables import marked, table
-from .terminal_commands import TERMINAL_COMMANDS
+from .terminal_commands import NEW_CONVERSATION, TERMINAL_COMMANDS
 
-__all__ = ["COMMANDS", "choices"]
+__all__ = ["COMMANDS", "choices", "current_choice"]
 
 _LISTING_S = 5.0
 """How long it is waited for a list that only a notice or a completion depends on."""
@@ -53,7 +53,7 @@ def _help(host: CommandHost, _argument: str) -> None:
 
 def _new(host: CommandHost, _argument: str) -> None:
     host.session.new()
-    host.say(banner(host.session))
+    host.say(f"{NEW_CONVERSATION}\n{banner(host.session)}")
 
 
 def _models(host: CommandHost, _argument: str) -> None:
@@ -112,7 +112,7 @@ def _provider(host: CommandHost, name: str) -> None:
         entry = evolve(entry, model=model)
     session.use_provider(entry)
     if _saved(host, set_current_provider(name), lambda: session.use_provider(before)):
-        host.say(f"The provider is {name}, its model {entry.model}.")
+        host.say(f"The provider is {name}, its model {entry.model}, also the next time.")
 
 
 def _agents(host: CommandHost, _argument: str) -> None:
@@ -173,6 +173,20 @@ def _agent_names(session: Session, word: str) -> Iterator[str]:
 
 def _beginning(names: Iterable[str], word: str) -> Iterator[str]:
     return (name for name in names if name.casefold().startswith(word.casefold()))
+
+
+def current_choice(session: Session, command: SlashCommand) -> str:
+    """What is in use of that which `choices` gives; "" if that is not known."""
+    match command.name if command in COMMANDS else "":
+        case "model":
+            return session.model
+        case "provider":
+            return session.entry.name
+        case "agent":
+            return session.agent.name
+        case "mode":
+            return session.context.mode
+    return ""
 
 
 def choices(host: CommandHost, command: SlashCommand) -> list[tuple[str, str]]:

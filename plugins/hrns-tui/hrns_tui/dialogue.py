@@ -14,6 +14,7 @@ from hrns.cli.printing import plain
 from hrns.session import Session
 
 from .paint import Theme
+from .tables import marked
 
 __all__ = [
     "Dialogue",
@@ -60,6 +61,7 @@ class Listing:
         named: whether the values say something to a person, or the descriptions alone do.
         about: a line about the option of a value, for who is about to choose it.
         remove: removes the option of a value for good; raises HrnsError if it cannot.
+        current: the value that is in use, which is marked; "" for none.
     """
 
     label: str
@@ -67,6 +69,11 @@ class Listing:
     named: bool = True
     about: Callable[[str], str] | None = field(default=None, eq=False, repr=False)
     remove: Callable[[str], object] | None = field(default=None, eq=False, repr=False)
+    current: str = ""
+
+    def shown(self, value: str) -> str:
+        """A value as it is shown: with a mark if it is the one in use."""
+        return marked(value, self.current) if self.current else value
 
 
 class TerminalDialogue(Dialogue, Protocol):
@@ -222,7 +229,8 @@ class PromptDialogue:
         """Let the person choose by number or by name; a plus shows the next list."""
         options = lists[0].options()
         more = [f"   +  {lists[1].label}"] if lists[1:] else []
-        self.say("\n".join([title, *numbered(options), *more]))
+        shown = [(lists[0].shown(value), description) for value, description in options]
+        self.say("\n".join([title, *numbered(shown), *more]))
         while given := self.ask("Number or name"):
             if more and given == "+":
                 return self.pick_from(title, [*lists[1:], lists[0]])

@@ -7,7 +7,9 @@ from hrns.nearest import nearest
 from hrns.records import CommandHost, SlashCommand
 from hrns.session import Session
 
-from .commands import choices
+from .commands import choices, current_choice
+from .dialogue import Listing
+from .hosting import TerminalHost
 
 __all__ = ["may_run_at_once", "run_command"]
 
@@ -45,8 +47,16 @@ def _offer(host: CommandHost, command: SlashCommand) -> None:
     except Exception as error:  # noqa: BLE001 - a guest's code, and the command is named
         host.error(f"/{command.name} cannot say what there is: {in_words(error)}")
         return
-    if words and (word := host.pick(f"/{command.name} {command.usage}", words)):
+    if words and (word := _pick(host, command, words)):
         _run(host, command, word)
+
+
+def _pick(host: CommandHost, command: SlashCommand, words: list[tuple[str, str]]) -> str | None:
+    title = f"/{command.name} {command.usage}"
+    if not isinstance(host, TerminalHost):
+        return host.pick(title, words)
+    current = current_choice(host.session, command)
+    return host.pick_from(title, [Listing("", lambda: words, current=current)])
 
 
 def _split(line: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import get_args
 
 from hrns.context import Mode
-from hrns.messages import AssistantMessage, Usage
+from hrns.messages import AssistantMessage, SystemMessage, Usage
 from hrns.records import CommandHost, SlashCommand
 from hrns.session import Session
 
@@ -31,7 +31,7 @@ def _context(host: CommandHost, _argument: str) -> None:
     taken = used.input + used.output
     share = f" of {window} ({100 * taken // window} %)" if window else ""
     rows = [
-        ("messages", str(len(session.messages))),
+        ("messages", str(sum(not isinstance(each, SystemMessage) for each in session.messages))),
         ("system prompt", f"{len(session.system_prompt())} characters"),
         ("tools offered", str(len(session.offered))),
         ("context used", f"{taken} tokens{share}" if taken else "not told by the provider yet"),

@@ -11,7 +11,10 @@ from hrns.session import Session
 from .hosting import TerminalHost
 from .paint import THEMES
 
-__all__ = ["TERMINAL_COMMANDS"]
+__all__ = ["NEW_CONVERSATION", "TERMINAL_COMMANDS"]
+
+NEW_CONVERSATION = "A new conversation; /resume goes back to the one before."
+"""What is told when one begins."""
 
 _ELSEWHERE = "that is for the prompt of a terminal"
 
@@ -20,7 +23,7 @@ def _clear(host: CommandHost, _argument: str) -> None:
     host.session.new()
     if isinstance(host, TerminalHost):
         host.wipe()
-    host.say("A new conversation; /resume goes back to the one before.")
+    host.say(NEW_CONVERSATION)
 
 
 def _theme(host: CommandHost, argument: str) -> None:
@@ -32,7 +35,7 @@ def _theme(host: CommandHost, argument: str) -> None:
         host.use_theme(theme)
     path = host.session.config.path
     host.session.use_config(edit_config(path, set_value(parse_key_path("tui.theme"), theme)))
-    host.say(f"The theme is {theme}.")
+    host.say(f"The theme is {theme}, also the next time.")
 
 
 def _editor(host: CommandHost, _argument: str) -> None:

@@ -104,6 +104,7 @@ def test_files_are_found_by_their_letters_the_likeliest_first() -> None:
 def test_large_paste_is_folded_and_unfolded() -> None:
     pastes, text = Pastes(), "line\n" * 11
     assert pastes.fold("short\ntext") == "short\ntext"
-    assert pastes.fold(text) == "[paste 1: 12 lines, 55 characters]"
-    typed = "a [paste 1: 12 lines, 55 characters] [paste 9: 1 lines, 2 characters]"
+    assert pastes.fold(text) == "[paste 1: 11 lines, 55 characters]"
+    typed = "a [paste 1: 11 lines, 55 characters] [paste 9: 1 lines, 2 characters]"
     assert pastes.unfold(typed) == f"a {text} [paste 9: 1 lines, 2 characters]"
+    assert Pastes().fold(f"{text}x") == "[paste 1: 12 lines, 56 characters]"

@@ -223,7 +223,10 @@ def test_help_lists_every_command_with_its_usage(stage: Stage) -> None:
 def test_new_begins_a_conversation_with_a_fresh_system_message(stage: Stage) -> None:
     [text] = stage.do("/new").said
     assert stage.session.messages == (SystemMessage(stage.session.system_prompt()),)
-    assert text == "provider near, model near-1, agent Builder, mode ask"
+    assert text == (
+        "A new conversation; /resume goes back to the one before.\n"
+        "provider near, model near-1, agent Builder, mode ask"
+    )
 
 
 def test_models_marks_the_current_one(stage: Stage) -> None:
@@ -296,7 +299,7 @@ def test_providers_marks_the_current_one(tmp_path: Path) -> None:
 
 def test_provider_is_rebuilt_with_its_own_model_and_the_conversation_kept(stage: Stage) -> None:
     host = stage.do("/provider far")
-    assert host.said == ["The provider is far, its model far-1."]
+    assert host.said == ["The provider is far, its model far-1, also the next time."]
     assert stage.guest.built[-1].name == "far"
     assert (stage.session.entry.name, stage.session.model) == ("far", "far-1")
     assert stage.session.messages == stage.kept
@@ -534,7 +537,7 @@ def test_tools_plugins_and_rules_are_listed(stage: Stage) -> None:
 
 def test_context_says_what_is_used(stage: Stage) -> None:
     rows = dict(line.split(None, 1) for line in stage.do("/context").said[0].splitlines())
-    assert rows["messages"] == "3"
+    assert rows["messages"] == "2"  # the system prompt is told apart
     assert rows["tools"] == "offered    2"
 
 
@@ -552,7 +555,7 @@ def test_copy_and_theme_work_in_any_front_end(stage: Stage) -> None:
     assert stage.do("/copy").said == ["Hello."]
     stage.do("/new")
     assert stage.do("/copy").errors == ["there is no answer yet that could be copied"]
-    assert stage.do("/theme light").said == ["The theme is light."]
+    assert stage.do("/theme light").said == ["The theme is light, also the next time."]
     assert stage.saved["tui"] == {"theme": "light"}
     assert stage.do("/theme pink").errors == ["there is no theme 'pink'; there are dark and light"]
     assert stage.do("/editor").errors == ["that is for the prompt of a terminal"]

@@ -40,6 +40,18 @@ def test_what_begins_with_the_words_comes_before_what_has_them_elsewhere() -> No
     assert form.reply.get() == "large"
 
 
+def test_option_in_use_is_marked_and_chosen_unless_something_is_typed() -> None:
+    form = PickForm("Model", [Listing("", lambda: MODELS, current="large-2")])
+    assert shown(form)[1:4] == ["    gpt-large  big", "    large", "> * large-2"]
+    assert shown(form, "small")[1] == ">   small  not large"
+    assert shown(form)[3] == "> * large-2"
+    assert form.enter("")
+    assert form.reply.get() == "large-2"
+    gone = PickForm("Model", [Listing("", lambda: MODELS, current="none of them")])
+    assert gone.enter("")
+    assert gone.reply.get() == "gpt-large"
+
+
 def test_list_scrolls_around_the_marked_option() -> None:
     options = [(str(number), "") for number in range(30)]
     form = PickForm("Number", [Listing("", lambda: options)])

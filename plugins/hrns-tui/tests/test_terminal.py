@@ -644,8 +644,8 @@ def test_each_command_works_at_the_prompt(home: Home) -> None:
                 "/models": "* m\n  m2\n",
                 "/model m2": "The model is m2, and the default of provider home.",
                 "/providers": "* home   m2     openai-chat",
-                "/provider demo": "The provider is demo, its model demo.",
-                "/provider home": "The provider is home, its model m2.",
+                "/provider demo": "The provider is demo, its model demo, also the next time.",
+                "/provider home": "The provider is home, its model m2, also the next time.",
                 "/agents": "* Builder    Does",
                 "/agent Pirate": "The agent is Pirate, also the next time.",
                 "/new": "provider home, model m2, agent Pirate, mode ask",
@@ -654,7 +654,7 @@ def test_each_command_works_at_the_prompt(home: Home) -> None:
             }.items():
                 if line == "/model":
                     terminal.type("/model\r")
-                    terminal.see("> m\n")
+                    terminal.see("    m\n> * m2\n")
                     terminal.type("m2\r")
                     terminal.see("> /model")
                     terminal.ready()
@@ -699,7 +699,7 @@ def test_each_command_about_the_session_and_the_terminal_works(home: Home) -> No
                 "/sessions": "   just now   ",
                 "/export talk.md": f"The conversation is in {home.work}/talk.md.",
                 "/copy": "Copied the last answer: 4 characters, if the terminal allows it.",
-                "/theme light": "The theme is light.",
+                "/theme light": "The theme is light, also the next time.",
             }.items():
                 terminal.send(line)
                 assert seen in terminal.text, line

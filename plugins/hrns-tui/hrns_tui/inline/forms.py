@@ -33,7 +33,7 @@ __all__ = [
     "told_rule",
 ]
 
-CALL_ROWS = 15
+CALL_ROWS = 30
 """How much is shown of what a call would do; what has more stands above the frame, whole."""
 
 RULE_ROWS = 4
@@ -113,7 +113,7 @@ class PickForm:
         self._list = 0
         self._options = lists[0].options()
         self._typed = ""
-        self._at = 0
+        self._at = self._first()
         self._doomed = ""
         self._fault = ""
         self._about: dict[str, str] = {}
@@ -121,6 +121,12 @@ class PickForm:
     @property
     def _shown(self) -> Listing:
         return self._lists[self._list]
+
+    def _first(self) -> int:
+        """The option that is marked at first: the one in use, where nothing is searched for."""
+        values = [value for value, _ in self._options]
+        current = self._shown.current
+        return values.index(current) if not self._typed and current in values else 0
 
     @property
     def can_remove(self) -> bool:
@@ -155,7 +161,8 @@ class PickForm:
         """Show the next list."""
         self._keep()
         self._list = (self._list + 1) % len(self._lists)
-        self._options, self._at = self._shown.options(), 0
+        self._options = self._shown.options()
+        self._at = self._first()
 
     def matching(self, typed: str) -> list[tuple[str, str]]:
         """The options that have every word that is typed; those that begin with it come first."""
@@ -170,7 +177,8 @@ class PickForm:
         """The options around the chosen one, which is marked."""
         if typed != self._typed:
             self._keep()
-            self._typed, self._at = typed, 0
+            self._typed = typed
+            self._at = self._first()
         found = self.matching(typed)
         self._at = max(0, min(self._at, len(found) - 1))
         footer = wrapped(self._footer(len(found)), columns)
@@ -178,9 +186,10 @@ class PickForm:
         around = 1 + len(below) + (self._shown.about is not None)
         height = max(1, min(_PICK_ROWS, rows - around))
         first = max(0, min(self._at - height // 2, len(found) - height))
-        width = min(max((cells(value) for value, _ in found), default=0), _PICK_COLUMNS)
+        told = self._shown.shown
+        width = min(max((cells(told(value)) for value, _ in found), default=0), _PICK_COLUMNS)
         shown = [
-            self._row(number == self._at, padded(value, width), description, paint)
+            self._row(number == self._at, padded(told(value), width), description, paint)
             for number, (value, description) in list(enumerate(found))[first : first + height]
         ]
         about = self._told(found[self._at][0], columns, paint) if found else []
@@ -247,6 +256,16 @@ def told_rule(rule: str, columns: int) -> list[str]:
     return wrapped(f"a saves the rule {rule}", columns, whole_words=False).split("\n")
 
 
+def _in_rows(answers: Sequence[str], columns: int) -> list[str]:
+    """The answers, as many in a row as there is room for."""
+    first, *others = answers
+    rows = [first]
+    for answer in others:
+        longer = f"{rows[-1]}   {answer}"
+        rows = [*rows[:-1], longer] if cells(longer) <= columns else [*rows, answer]
+    return rows
+
+
 @frozen
 class Offer:
     """What can be saved with an answer.
@@ -268,10 +287,13 @@ class CallForm:
     Parameters:
         described: what it would do.
         offer: what can be saved with the answer.
-        above: whether all of what it would do stands above the frame.
+        above: whether what it would do stands above the frame.
+        whole: whether all of it does; else Ctrl-O shows it.
     """
 
-    def __init__(self, described: Described, offer: Offer, *, above: bool) -> None:
+    def __init__(
+        self, described: Described, offer: Offer, *, above: bool, whole: bool = True
+    ) -> None:
         self.label = "> "
         self.secret = False
         self.reply: SimpleQueue[Answer | Dismissed] = SimpleQueue()
@@ -280,18 +302,20 @@ class CallForm:
         self._described = described
         self._offer = offer
         self._fault = ""
-        self._rest = "all of it is above" if above else "a higher window shows the rest"
+        place = "all of it is above" if whole else "more is above, Ctrl-O shows all of it"
+        self._rest = place if above else "a higher window shows the rest"
 
     def lines(self, typed: str, rows: int, columns: int, paint: Paint) -> list[str]:
         """What would be done, and the keys."""
         match self._wants:
             case "reason":
                 text = "Why not? It is told to the model. Enter sends it, Esc goes back."
-                return paint(wrapped(text, columns), "bold").split("\n")
+                asked = paint(wrapped(text, columns), "bold").split("\n")
             case "rule":
-                return self._about_rule(columns, paint)
+                asked = self._about_rule(columns, paint)
             case "key":
                 return self._about_call(typed, rows, columns, paint)
+        return [*self._head(rows - len(asked), columns, paint), *asked]
 
     def _about_rule(self, columns: int, paint: Paint) -> list[str]:
         text = "What is to be allowed from now on? Enter saves the rule, Esc goes back."
@@ -304,16 +328,26 @@ class CallForm:
         hint = self._hint(typed, columns, paint)
         # In a low window all of it stands above the frame: what would be done comes first here.
         hint = hint[: max(0, rows - len(keys) - min(len(head), 2))]
-        most = min(CALL_ROWS, max(rows - len(keys) - len(hint), 1))
-        if len(head) > most > 1:
-            head = [*head[: most - 1], paint(f"... ({self._rest})", "dim")]
-        return [*head[:most], *keys[-max(1, rows - 1) :], *hint]
+        head = self._head(rows - len(keys) - len(hint), columns, paint)
+        return [*head, *keys[-max(1, rows - 1) :], *hint]
+
+    def _head(self, rows: int, columns: int, paint: Paint) -> list[str]:
+        """What would be done: of too much the beginning, and some of the end."""
+        head, most = self._described(columns), min(CALL_ROWS, max(rows, 1))
+        if len(head) <= most or most == 1:
+            return head[:most]
+        last = (most - 1) // 3
+        return [
+            *head[: most - 1 - last],
+            paint(cut(f"... ({self._rest})", columns), "dim"),
+            *head[len(head) - last :],
+        ]
 
     def _keys(self, columns: int, paint: Paint) -> list[str]:
-        kept = "   s this session   a always" if self._offer.rule else ""
-        kept += "   p always, by a pattern" if self._offer.wider else ""
-        keys = paint(wrapped(f"y once{kept}   n no   r no, with a reason", columns), "accent")
-        return [paint("Allow?", "bold"), *keys.split("\n")]
+        kept = ["s this session", "a always"] if self._offer.rule else []
+        kept += ["p always, by a pattern"] if self._offer.wider else []
+        rows = _in_rows(["y once", *kept, "n no", "r no, with a reason"], columns)
+        return [paint("Allow?", "bold"), *(paint(row, "accent") for row in rows)]
 
     def _hint(self, typed: str, columns: int, paint: Paint) -> list[str]:
         """What the keys stand for, or why they do nothing."""

@@ -19,7 +19,7 @@ class Pastes:
 
     def fold(self, text: str) -> str:
         """The text, or its marker if it is large."""
-        lines = text.count("\n") + 1
+        lines = text.count("\n") + (not text.endswith("\n"))
         if lines <= _LINES and len(text) <= _CHARACTERS:
             return text
         number = len(self._texts) + 1
