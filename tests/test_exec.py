@@ -662,6 +662,17 @@ def test_quiet_tells_only_errors(hrns: Hrns) -> None:
     assert "list_files" not in done.stderr
 
 
+def test_empty_answer_is_told_once_and_is_no_failure(hrns: Hrns) -> None:
+    answers = [chat_stream(text) for text in ("", " \n", "Hello.")]
+    with LoopbackServer(answers) as server:
+        hrns.use(server.url)
+        loud, quiet, full = (hrns.call("exec", *more, "hi") for more in ([], ["-q"], ["-q"]))
+    told = "hrns: the model gave no answer\n"
+    assert [done.returncode for done in (loud, quiet, full)] == [0, 0, 0]
+    assert [done.stderr.count(told) for done in (loud, quiet, full)] == [1, 1, 0]
+    assert [quiet.stderr, full.stderr] == [told, ""]
+
+
 def test_unreachable_server_is_named(hrns: Hrns, closed_port: int) -> None:
     hrns.use(f"http://127.0.0.1:{closed_port}")
     done = hrns.call("exec", "hi")

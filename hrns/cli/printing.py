@@ -66,6 +66,7 @@ class Narrator:
         self._progress = progress and not quiet
         self._quiet = quiet
         self._said_why = False
+        self._empty = False
 
     def show(self, chunk: Chunk) -> None:
         """Tell one chunk, if it is one to be told."""
@@ -82,6 +83,11 @@ class Narrator:
                 return [f"hrns: error: {text}"]
             case EndChunk("limit" | "refused" | "cancelled", text) if not self._said_why:
                 return [f"hrns: {text}"]
+            case MessageDoneChunk(AssistantMessage() as message):
+                self._empty = not message.text.strip()
+                return []
+            case EndChunk("done") if self._quiet and self._empty:  # else there is a notice of it
+                return ["hrns: the model gave no answer"]
             case NoticeChunk(text) | DiscardChunk(text) if not self._quiet:
                 return [f"hrns: {text}"]
             case RetryChunk(delay_s=delay_s, text=text) if not self._quiet:
