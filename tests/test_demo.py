@@ -76,6 +76,42 @@ def steps(text: str, file: str = "") -> list[list[Task]]:
 @pytest.mark.parametrize(
     ("text", "task"),
     [
+        ("summarise @README.md", ReadFile("README.md", ("summary",))),
+        ('summarise @"my notes.md"', ReadFile("my notes.md", ("summary",))),
+        ("summarise @Makefile.", ReadFile("Makefile", ("summary",))),
+        ("in @a.txt, replace @x with @y", ReplaceText("a.txt", "@x", "@y")),
+        ("create @n.txt with hi @bob", WriteFile("n.txt", "hi @bob")),
+        ("list the files in @src", ListFiles("src")),
+        ("run `echo a\necho b`", RunCommand("echo a\necho b")),
+        ("run ```echo a\necho b```", RunCommand("echo a\necho b")),
+        ("run:\n```sh\necho a\necho b\n```", RunCommand("echo a\necho b")),
+    ],
+)
+def test_sign_before_a_file_and_backticks_are_no_part_of_what_is_meant(
+    text: str, task: Task
+) -> None:
+    assert steps(text) == [[task]]
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "I ran `ls`; exit status 0.\n\n```\nREADME.md\n\nthen run x\n```",
+        "I ran `cat a\nb`; exit status -9.\n\n````\n```\nread b.md\n```\n````",
+        "I ran `true`; exit status 0.\n\n```\n\n```",
+    ],
+)
+def test_output_that_goes_along_is_left_aside(report: str) -> None:
+    asked = [[ReadFile("a.md", ("summary",))]]
+    assert steps(f"summarise a.md\n\n{report}") == asked
+    assert steps(f"{report}\n\nsummarise a.md") == asked
+    assert steps(f"summarise a.md\n\n{report}\n\n{report}") == asked
+    assert steps(report) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "task"),
+    [
         ("list the Python files under src", ListFiles("src", "**/*.py", "Python")),
         ("list the files in docs", ListFiles("docs")),
         ("List all of the files in docs.", ListFiles("docs")),

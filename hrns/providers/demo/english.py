@@ -45,8 +45,21 @@ _SMALL_TALK = re.compile(
 _IN_FILE = re.compile(r"\s*in\s+\S+", re.IGNORECASE)  # "in notes.txt, replace ..." goes on
 
 
+_ATTACHED = re.compile(
+    r"(?:\A|\n\n)I ran `.{1,4000}?`; exit status \S+\.\n\n"
+    r"(?P<fence>`{3,})\n.*?\n(?P=fence)(?=\n|\Z)",
+    re.DOTALL,
+)
+"""The output of a command that the person ran at the prompt, which goes along with the request."""
+
+
 def understand(text: str, file: str = "") -> Plan:
-    """What the text asks for; `file` is what `it` means at its beginning."""
+    """What the text asks for, whatever output goes along with it.
+
+    Parameters:
+        file: what `it` means at its beginning.
+    """
+    text = _ATTACHED.sub("", text).strip() or text
     if _SMALL_TALK.fullmatch(text):
         return Plan(file=file)
     marked = Marked.of(text)

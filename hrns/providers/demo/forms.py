@@ -25,11 +25,17 @@ from .words import code
 __all__ = ["list_files", "read_files", "replace_text", "run_command", "write_file"]
 
 _PATH = (
-    rf"(?:{MARK}"
+    rf"(?:@?{MARK}"
+    r"|(?<![^\s(])@[\w~+./-]*[\w/]"
     r"|(?<![^\s(])(?:[\w@~+./-]*/(?:[\w@~+./-]*[\w/])?"
     r"|[\w@~+-]*\.[\w.-]*\w"
     r"|(?:README|LICEN[CS]E|NOTICE|CHANGELOG|CONTRIBUTING|AUTHORS|Makefile|Dockerfile)\b))"
 )
+
+
+def _path(said: str, marked: Marked) -> str:
+    """The path that is meant: prompts put an `@` before the names of files."""
+    return marked.value(said.strip().removeprefix("@"))
 
 
 def _regex(pattern: str) -> re.Pattern[str]:
@@ -71,7 +77,7 @@ def replace_text(clause: str, marked: Marked, file: str) -> tuple[Task, ...]:
     if not match:
         return ()
     said = match["before"] or match["after"] or "it"
-    path = file if said.lower() == "it" else marked.value(said)
+    path = file if said.lower() == "it" else _path(said, marked)
     old, new = marked.value(match["old"]), marked.value(match["new"])
     return (ReplaceText(path, old, new, bool(match["every"])),) if path else ()
 
@@ -95,7 +101,7 @@ def write_file(clause: str, marked: Marked) -> tuple[Task, ...]:
     match = _CREATE.fullmatch(clause) or _PUT.fullmatch(clause)
     if not match:
         return ()
-    return (WriteFile(marked.value(match["path"]), marked.value(match["text"] or "")),)
+    return (WriteFile(_path(match["path"], marked), marked.value(match["text"] or "")),)
 
 
 # list the Python files under src
@@ -120,7 +126,7 @@ _KINDS = {
 }
 _FOLDER = (
     r"(?:(?:the|this|my|our)\s+)?(?:current\s+|working\s+)?(?:(?:folder|directory)\s+(?=\S))?"
-    rf"(?P<folder>{MARK}|[^\s,;?!]+)(?:\s+(?:folder|directory))?"
+    rf"(?P<folder>@?{MARK}|[^\s,;?!]+)(?:\s+(?:folder|directory))?"
 )
 _LISTING = _regex(
     r"(?:(?:list|ls|show|find|give|tell|count|get|me|us|which|what|how|many|all|of|any|every|the"
@@ -142,8 +148,8 @@ def list_files(clause: str, marked: Marked) -> tuple[Task, ...]:
     first, *others = re.split(r"\s*,\s+(?:and\s+)?|\s+and\s+", plain)
     listings = [_listing(first, marked)]
     for other in others:
-        if listings[0] and re.fullmatch(rf"{MARK}|[\w./-]+", other):
-            listings.append(evolve(listings[0], folder=marked.value(other)))
+        if listings[0] and re.fullmatch(rf"@?(?:{MARK}|[\w./-]+)", other):
+            listings.append(evolve(listings[0], folder=_path(other, marked)))
         elif not _COUNTING.fullmatch(other):
             listings.append(_listing(other, marked))
     found = [_deep(each) if plain != clause else each for each in listings if each]
@@ -155,9 +161,9 @@ def _listing(part: str, marked: Marked) -> ListFiles | None:
     if not match:
         return None
     said = match.groupdict(default="")
-    folder, glob = _split_glob(said.get("glob") or marked.value(said["folder"]))
+    folder, glob = _split_glob(said.get("glob") or _path(said["folder"], marked))
     if said.get("glob") and said["folder"]:
-        folder = marked.value(said["folder"])
+        folder = _path(said["folder"], marked)
     kind = (code(glob), glob) if glob else _kind(marked.value(said.get("kind", "")))
     if not kind:
         return None
@@ -222,7 +228,7 @@ _NAMED_FILE = _regex(
 def read_files(clause: str, marked: Marked, file: str) -> tuple[Task, ...]:
     """The files to read, each with everything that is asked about it; `it` is `file`."""
     needles, rest = _needles(clause, marked)
-    paths = [marked.value(path) for path in re.findall(_PATH, rest)]
+    paths = [_path(path, marked) for path in re.findall(_PATH, rest)]
     rest = re.sub(rf"{_PATH}(?:'s\b)?", " ", rest)
     questions = _questions(rest)
     if not paths:

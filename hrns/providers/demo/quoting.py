@@ -13,8 +13,9 @@ MARK = "[\ue000-\uf8ff]"
 
 _MARKS = range(0xE000, 0xF900)
 _QUOTED = re.compile(
-    r"```[^\n`]*\n(?P<block>.*?)\n?```"
-    r"|`(?P<code>[^`\n]+)`"
+    r"```[^\s`]*[ \t]*\n(?P<block>.*?)\n?```"
+    r"|```(?P<bare>[^`]+)```"
+    r"|`(?P<code>[^`]+)`"
     r'|"(?P<double>[^"]*)"'
     r"|“(?P<curly>[^”]*)”"
     r"|(?<!\w)'(?P<single>[^'\n]*)'(?!\w)"
