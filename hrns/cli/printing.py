@@ -72,6 +72,8 @@ class Narrator:
         """Tell one chunk, if it is one to be told."""
         if isinstance(chunk, MessageChunk | ReasoningChunk):
             return  # as most are
+        if isinstance(chunk, MessageDoneChunk) and isinstance(chunk.message, AssistantMessage):
+            self._empty = not chunk.message.text.strip()
         for line in self._lines(chunk):
             self._err.write(f"{plain(line)}\n")
             self._err.flush()
@@ -81,13 +83,8 @@ class Narrator:
             case ErrorChunk(text):
                 self._said_why = True
                 return [f"hrns: error: {text}"]
-            case EndChunk("limit" | "refused" | "cancelled", text) if not self._said_why:
-                return [f"hrns: {text}"]
-            case MessageDoneChunk(AssistantMessage() as message):
-                self._empty = not message.text.strip()
-                return []
-            case EndChunk("done") if self._quiet and self._empty:  # else there is a notice of it
-                return ["hrns: the model gave no answer"]
+            case EndChunk():
+                return self._ended(chunk)
             case NoticeChunk(text) | DiscardChunk(text) if not self._quiet:
                 return [f"hrns: {text}"]
             case RetryChunk(delay_s=delay_s, text=text) if not self._quiet:
@@ -100,6 +97,12 @@ class Narrator:
                 return [] if chunk.status == "ok" else [_failed_call(name, text)]
             case _:
                 return []
+
+    def _ended(self, end: EndChunk) -> list[str]:
+        if end.reason in ("limit", "refused", "cancelled") and not self._said_why:
+            return [f"hrns: {end.text}"]
+        unsaid = end.reason == "done" and self._empty and self._quiet  # else a notice says it
+        return ["hrns: the model gave no answer"] if unsaid else []
 
 
 def _failed_call(name: str, text: str) -> str:
