@@ -19,8 +19,18 @@ from hrns.permissions import Answer, Question, Rule
 from .dialogue import LinePrompting
 from .diffs import diff_lines
 from .screen import Screen
+from .wording import one_line
 
-__all__ = ["Questions", "Widening", "describe", "edited_rule", "kept", "no_wider", "widening"]
+__all__ = [
+    "Questions",
+    "Widening",
+    "confirmed",
+    "describe",
+    "edited_rule",
+    "kept",
+    "no_wider",
+    "widening",
+]
 
 _DIFF_ROWS = 80
 _NO = re.compile(r"no?(?:[\s,:]+(?P<reason>.*))?", re.IGNORECASE | re.DOTALL)
@@ -102,7 +112,10 @@ class Questions:
         except KeyboardInterrupt:
             question.cancel.set()
             return Answer("no")
-        return kept(answer, self._save, self._screen.error)
+        settled = kept(answer, self._save, self._screen.error)
+        if settled is answer and (said := confirmed(answer, question)):
+            self._screen.say(said)
+        return settled
 
     def _answer(self, question: Question, wider: str) -> Answer | None:
         """The answer that the next line stands for, or None."""
@@ -130,10 +143,19 @@ def kept(answer: Answer, save: Callable[[str], object], tell: Callable[[str], ob
     return answer
 
 
+def confirmed(answer: Answer, question: Question) -> str:
+    """What is allowed from now on, and for how long; "" if nothing is."""
+    rule = answer.rule or question.verdict.rule
+    if not rule or answer.kind not in ("session", "always"):
+        return ""
+    lasts = "saved" if answer.kind == "always" else "this session"
+    return f"from now on allowed: {one_line(rule)} ({lasts})"
+
+
 def describe(
     question: Question, *, titled: bool = False, more: str = "(and {} more lines)"
 ) -> list[str]:
-    """What would be done, line by line; a change of a file as a diff.
+    """What would be done, line by line: commands whole, a change of a file as a diff.
 
     Parameters:
         titled: whether the title of the call comes first, if it has one.
@@ -141,11 +163,22 @@ def describe(
     """
     call, prepared = question.call, question.prepared
     named = prepared.title or f"{call.name} {call.arguments}"
-    lines = [named] if titled or not prepared.title else []
+    whole = _whole(question, named)
+    lines = [whole] if titled or not prepared.title or whole != one_line(named) else []
     lines += [question.verdict.reason] if question.verdict.reason else []
     if isinstance(prepared.preview, Diff):
         lines += diff_lines(prepared.preview, named, _DIFF_ROWS, more)
     return "\n".join(lines).split("\n")
+
+
+def _whole(question: Question, named: str) -> str:
+    """The title with all of each command line that would be run."""
+    for access in question.prepared.accesses:
+        line = access.subject.strip()
+        called = f"{question.call.name} {line}"
+        if access.kind == "execute" and line and not named.endswith(f" {line}"):
+            named = called if called.startswith(named) else f"{named}\n{line}"
+    return named
 
 
 def _choices(rule: str, wider: str) -> str:

@@ -146,3 +146,30 @@ REST = "... (all of it is above)"
 def test_low_window_shows_what_would_be_done_before_all_else(rows: int, lines: list[str]) -> None:
     form = CallForm(lambda _: CALL, Offer("run(make)"), above=True)
     assert shown(form, rows=rows) == lines
+
+
+def test_answers_are_broken_between_them_and_never_in_one() -> None:
+    form = CallForm(lambda _: ["do"], Offer("run(x)", "run(*)"), above=False)
+    rows = form.lines("", 20, 40, Paint(colour=False))
+    assert [re.sub(r"\x1b\[\d*m", "", row) for row in rows][1:5] == [
+        "Allow?",
+        "y once   s this session   a always",
+        "p always, by a pattern   n no",
+        "r no, with a reason",
+    ]
+
+
+def test_what_would_be_done_stays_while_something_is_typed() -> None:
+    form = CallForm(lambda _: CALL, Offer("run(make)", "run(*)"), above=False)
+    assert shown(form, typed="well")[:4] == CALL
+    for key in "rp":
+        form.key(key)
+        assert shown(form, typed="well")[:4] == CALL
+        form.go_back()
+
+
+def test_of_too_much_the_beginning_and_the_end_are_shown() -> None:
+    lines = [str(number) for number in range(50)]
+    form = CallForm(lambda _: lines, Offer(""), above=True, whole=False)
+    rest = "... (more is above, Ctrl-O shows all of it)"
+    assert shown(form, rows=12)[:10] == [*lines[:6], rest, *lines[-3:]]

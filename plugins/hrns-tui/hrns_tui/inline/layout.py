@@ -25,7 +25,7 @@ from ..paint import Paint, Style
 from .desk import Desk
 from .rows import Rows, Stack
 
-__all__ = ["Panels", "build_layout"]
+__all__ = ["Panels", "build_layout", "typed_rows"]
 
 _INPUT_ROWS = 6
 _MENU_ROWS = 8
@@ -63,6 +63,12 @@ def build_layout(desk: Desk, panels: Panels, paint: Callable[[], Paint]) -> Layo
         ),
         focused_element=prompt,
     )
+
+
+def typed_rows(typed: str, columns: int) -> int:
+    """The rows that are taken by what is typed."""
+    rows = sum(-(-(cells(line) + 3) // columns) for line in typed.split("\n"))
+    return min(rows, _INPUT_ROWS)
 
 
 def _input(desk: Desk, search: SearchToolbar) -> Window:

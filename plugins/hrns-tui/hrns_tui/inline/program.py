@@ -30,7 +30,7 @@ from .drawing import Frame
 from .herald import Herald
 from .history import PrivateHistory
 from .keys import build_keys
-from .layout import Panels, build_layout
+from .layout import Panels, build_layout, typed_rows
 from .live import live_lines
 from .output import terminal_output
 from .printed import shown_lines
@@ -239,10 +239,11 @@ class Program:
         room = self.size()[0] - 38
         lines = [f"queued: {_first(text, room)}" for text in desk.queued]
         lines += [f"queued until it is done: {_first(t.shown, room)}" for t in desk.later]
-        if lines:
+        if lines and desk.form is None:  # in a question Esc means no
             now = "Enter again: at once, " if desk.may_hurry else ""
             lines.append(cut(f"  ({now}Esc takes it back)", self.size()[0] - 1))
-        goes = [f"goes along: {_first(each.label, room)}  (Esc drops it)" for each in desk.attached]
+        drops = "  (Esc drops it)" if desk.form is None else ""
+        goes = [f"goes along: {_first(each.label, room)}{drops}" for each in desk.attached]
         return [paint(line, "dim") for line in [*lines, *goes][-4:]]
 
     def _form(self) -> list[str]:
@@ -250,8 +251,9 @@ class Program:
         if form is None:
             return []
         columns, rows = self.size()
-        room = rows - 2 - len(self._status())  # a blank line above, and the one that is typed
         typed = self.desk.buffer.text
+        below = typed_rows(typed, columns) + len(self._status())
+        room = rows - 1 - below  # a blank line is above
         return ["", *form.lines(typed, room, columns - 1, self.screen.paint)]
 
     def _status(self) -> list[str]:

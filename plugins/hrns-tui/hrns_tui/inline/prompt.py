@@ -18,7 +18,7 @@ from ..cells import wrapped
 from ..dialogue import Listing, Meanwhile, PromptDialogue, Typed
 from ..diffs import MORE
 from ..listed import context_window, keep_models, list_models, listed_models
-from ..questions import Widening, describe, edited_rule, kept, no_wider
+from ..questions import Widening, confirmed, describe, edited_rule, kept, no_wider
 from .desk import Attachment, Desk, Work, as_typed
 from .errand import check_wanted, run_errand
 from .forms import (
@@ -218,13 +218,20 @@ class InlineQuestions:
         """The person's answer."""
         call, prepared = question.call, question.prepared
         preview = prepared.preview if isinstance(prepared.preview, Diff) else None
-        self._screen.asks(call.id, prepared.title or call.name, preview)
+        rows = self._whole(question)
+        text = "" if preview or len(rows) == len(_both_ends(rows)) else "\n".join(rows)
+        self._screen.asks(call.id, prepared.title or call.name, preview, text)
         answer = Answer("no")
         try:
             answer = self._answer(question)
         finally:
             self._screen.answered(call.id, runs=answer.kind != "no")
         return answer
+
+    def _whole(self, question: Question) -> list[str]:
+        """All that would be done, in rows."""
+        text = plain("\n".join(describe(question, titled=True)))
+        return wrapped(text, self._size()[0] - 1, whole_words=False).split("\n")
 
     def _answer(self, question: Question) -> Answer:
         try:
@@ -234,7 +241,12 @@ class InlineQuestions:
         except KeyboardInterrupt:
             question.cancel.set()
             return Answer("no")
-        return kept(answer, self._save, self._screen.error)
+        settled = kept(answer, self._save, self._screen.error)
+        if settled is answer and (said := confirmed(answer, question)):
+            self._screen.say_styled(
+                self._screen.paint(wrapped(plain(said), self._size()[0] - 1), "dim")
+            )
+        return settled
 
     def _form(self, question: Question) -> CallForm:
         """The question; what would be done stands whole above it if there is no room for that."""
@@ -250,14 +262,28 @@ class InlineQuestions:
         (columns, rows), rule = self._size(), question.verdict.rule
         shown, told = described(columns - 1), told_rule(rule, columns - 1)
         above = len(shown) > min(CALL_ROWS, rows - _AROUND) or len(told) > RULE_ROWS
+        is_change = isinstance(question.prepared.preview, Diff)
+        ends = shown if is_change else _both_ends(shown)
         if above:
-            saved = told if rule else []
-            self._screen.say_styled("\n".join([*shown, *map(self._screen.paint, saved)]))
+            saved = _both_ends(told) if rule and len(told) > RULE_ROWS else []
+            self._screen.say_styled("\n".join([*ends, *map(self._screen.paint, saved)]))
         tool = question.call.name
         offer = Offer(rule, self._wider(question), lambda text: edited_rule(text, tool))
-        return CallForm(described, offer, above=above)
+        cut_off = ends != shown or (is_change and lines[-1].endswith(MORE.rpartition("}")[2]))
+        return CallForm(described, offer, above=above, whole=not cut_off)
 
 
+def _both_ends(rows: list[str]) -> list[str]:
+    """The rows; of too many the first and the last, and how many are between them."""
+    more = len(rows) - _ROWS
+    if more <= 1:  # to say so takes a row, too
+        return rows
+    return [*rows[: _ROWS - _LAST], MORE.format(more), *rows[len(rows) - _LAST :]]
+
+
+_ROWS = 30
+"""Rows of a command that are shown of it, of which so many are its last ones."""
+_LAST = 10
 _AROUND = 12
 """Rows that the rest of the frame may take while a question is put."""
 

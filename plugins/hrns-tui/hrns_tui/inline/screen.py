@@ -191,16 +191,19 @@ class InlineScreen:
             shown = whole.shown(self.paint, self._width() - 1) if whole else nothing
             self._stage.put(f"{gap}{shown}\n")
 
-    def asks(self, call_id: str, title: str, preview: Diff | None) -> None:
-        """The person is asked about a call: until it is answered, nothing of it runs."""
+    def asks(self, call_id: str, title: str, preview: Diff | None, text: str = "") -> None:
+        """The person is asked about a call: until it is answered, nothing of it runs.
+
+        Its change of a file, or else the text, can be printed whole meanwhile.
+        """
         self._tally.wait()
         with self._lock:
             for other, call in self._calls.items():
                 # What runs beside may be done long before the question, and is told of after it.
                 since = None if other == call_id else call.since
                 self._calls[other] = evolve(call, since=since, timed=other == call_id)
-            if preview is not None:
-                self._outputs.put(Whole(title, display=preview, asked_about=call_id))
+            if preview is not None or text:
+                self._outputs.put(Whole(title, text, preview, asked_about=call_id))
         self._stage.wake()
 
     def answered(self, call_id: str, *, runs: bool) -> None:
