@@ -238,7 +238,12 @@ class App:
 
     def _recall(self) -> None:
         """Show the end of a conversation that is gone on with, and what all of it took."""
+        from .recalling import gone_on_with, titles_of_calls
+
         self.recount()
+        if self.session.path is not None:
+            self.say(gone_on_with(self.session))
+        titles = titles_of_calls(self.session)
         calls: dict[str, str] = {}
         for message in self.session.messages[-_RECALLED:]:
             match message:
@@ -248,7 +253,10 @@ class App:
                 case AssistantMessage():
                     self.screen.show(MessageChunk(message.text))
                     self.screen.show(MessageDoneChunk(message))
-                    calls |= {each.id: f"{each.name} {each.arguments}" for each in message.calls}
+                    calls |= {
+                        each.id: titles.get(each.id) or f"{each.name} {each.arguments}"
+                        for each in message.calls
+                    }
                 case ToolMessage(results):
                     rows = [(calls.get(r.call_id, r.name), r.status) for r in results]
                     self.say("\n".join(f"* {one_line(call, 60)}  {how}" for call, how in rows))

@@ -19,7 +19,7 @@ from hrns.journal import (
     read_message_of,
     sessions_root,
 )
-from hrns.messages import AssistantMessage, UserMessage
+from hrns.messages import AssistantMessage, SystemMessage, UserMessage
 from hrns.records import CommandHost, SlashCommand
 from hrns.serial import read_message
 from hrns.session import Session
@@ -29,7 +29,15 @@ from .dialogue import Listing
 from .hosting import TerminalHost
 from .tables import marked, table
 
-__all__ = ["RECALLING", "WHICH_SESSION", "age", "last_answer", "session_lists"]
+__all__ = [
+    "RECALLING",
+    "WHICH_SESSION",
+    "age",
+    "gone_on_with",
+    "last_answer",
+    "session_lists",
+    "titles_of_calls",
+]
 
 WHICH_SESSION = "Which session is to be gone on with?"
 """The question over `session_lists`."""
@@ -146,6 +154,28 @@ def age(seconds: float) -> str:
         if ago >= length:
             return f"{ago // length:.0f} {unit}"
     return "just now"
+
+
+def gone_on_with(session: Session) -> str:
+    """Which session is gone on with, how long it is, and when something was last written in it."""
+    count = sum(not isinstance(message, SystemMessage) for message in session.messages)
+    told = f"Going on with session {session.id}, {count} message{'' if count == 1 else 's'}"
+    try:
+        written = session.path.stat().st_mtime if session.path else 0.0
+    except OSError:
+        written = 0.0
+    ago = age(written)
+    return f"{told}, {ago if ago == 'just now' else f'{ago} ago'}." if written else f"{told}."
+
+
+def titles_of_calls(session: Session) -> dict[str, str]:
+    """What its tool calls were called when they ran, by their ids, as far as it was written."""
+    try:
+        branch = session.branch()
+    except SessionError:
+        return {}
+    started = (entry.data for entry in branch if entry.type == "started")
+    return {str(data.get("call_id")): str(data.get("title") or "") for data in started}
 
 
 def _size(count: int) -> str:

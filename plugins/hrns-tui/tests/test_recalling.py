@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
-from hrns_tui.recalling import last_answer, session_lists
+from hrns_tui.recalling import gone_on_with, last_answer, session_lists, titles_of_calls
 
+from hrns.config import ProviderConfig, load_config
 from hrns.errors import SessionError
-from hrns.journal import Journal, project_folder
-from hrns.messages import AssistantMessage, Text, ToolCall, UserMessage
+from hrns.journal import Journal, project_folder, read_journal
+from hrns.messages import AssistantMessage, Text, ToolCall, ToolResult, UserMessage
+from hrns.plugins import Plugins
+from hrns.session import Session, open_session
 
 
 def journal(root: Path, session_id: str = "abc") -> Journal:
@@ -56,3 +61,35 @@ def test_session_that_cannot_be_removed_is_an_error_that_names_it(tmp_path: Path
     assert here.remove is not None
     with pytest.raises(SessionError, match=f"cannot remove {path}: "):
         here.remove("abc")
+
+
+def resumed(folder: Path, path: Path) -> Session:
+    """The session of a file, gone on with."""
+    config = load_config(folder / "config.json")
+    entry = ProviderConfig("demo", api="demo", model="demo")
+    plugins = Plugins(strict=True)
+    return open_session(config, plugins, entry, cwd=folder, environ={}, resume=read_journal(path))
+
+
+def test_calls_are_called_what_they_were_when_they_ran(tmp_path: Path) -> None:
+    written = journal(tmp_path)
+    calls = [ToolCall("1", "write_file", '{"fileName": "a.txt"}'), ToolCall("2", "look", "{}")]
+    written.append("message", message=AssistantMessage(calls))
+    started = {"name": "write_file", "arguments": calls[0].arguments}
+    written.append("started", call_id="1", title="write_file a.txt", **started)
+    written.append("result", result=ToolResult("ok", call_id="1", name="write_file"), arguments="")
+    with resumed(tmp_path, written.path) as session:
+        assert titles_of_calls(session) == {"1": "write_file a.txt"}
+        written.path.unlink()
+        assert titles_of_calls(session) == {}
+
+
+def test_session_that_is_gone_on_with_is_named_with_its_length_and_age(tmp_path: Path) -> None:
+    written = journal(tmp_path)
+    ago = time.time() - 200
+    os.utime(written.path, (ago, ago))
+    with resumed(tmp_path, written.path) as session:
+        assert gone_on_with(session) == "Going on with session abc, 1 message, 3 min ago."
+    written.append("message", message=AssistantMessage([Text("Yes.")]))
+    with resumed(tmp_path, written.path) as session:
+        assert gone_on_with(session) == "Going on with session abc, 2 messages, just now."
