@@ -21,6 +21,8 @@ __all__ = ["Running"]
 
 LONGEST_S = 30 * 24 * 3600.0
 """Clocks cannot count as far as a model may ask."""
+_TITLE = 100
+"""Characters of a command that its title has."""
 
 
 @frozen
@@ -45,8 +47,10 @@ class Running:
         from shlex import quote
 
         line = f"cd {quote(str(self._directory(cwd, context)))}\n{command}" if cwd else command
-        first = command.strip().partition("\n")[0]
-        return Prepared([Access("execute", line)], title=f"run_command {first[:100]}")
+        whole = command.strip()
+        shown = whole.partition("\n")[0][:_TITLE]
+        more = "" if shown == whole else " ..."
+        return Prepared([Access("execute", line)], title=f"run_command {shown}{more}")
 
     def run_command(
         self,

@@ -107,8 +107,10 @@ def test_what_a_command_prints_is_the_result(tools: Toolbox) -> None:
 def test_the_call_says_which_line_it_runs(tools: Toolbox) -> None:
     line = "git status\ngit diff"
     assert tools.prepare("run_command", command=line) == Prepared(
-        [Access("execute", line)], title="run_command git status"
+        [Access("execute", line)], title="run_command git status ..."
     )
+    for line, title in (("ls", "ls"), ("x" * 100, "x" * 100), ("x" * 101, f"{'x' * 100} ...")):
+        assert tools.prepare("run_command", command=line).title == f"run_command {title}"
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,8 @@ def _whole(question: Question, named: str) -> str:
         line = access.subject.strip()
         called = f"{question.call.name} {line}"
         if access.kind == "execute" and line and not named.endswith(f" {line}"):
-            named = called if called.startswith(named) else f"{named}\n{line}"
+            in_part = called.startswith(named.removesuffix(" ..."))
+            named = called if in_part else f"{named}\n{line}"
     return named
 
 

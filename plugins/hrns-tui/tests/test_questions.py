@@ -152,6 +152,8 @@ def test_plain_question_shows_a_command_whole_which_its_title_says_in_part() -> 
     out = io.StringIO()
     Questions(Screen(out, colour=False), Lines("n"), str)(asked)
     assert out.getvalue().startswith(f"smash {LINE}\nit would run rm\ny: once ")
+    marked = question(Prepared([Access("execute", LINE)], title="smash ls; rm -rf ..."))
+    assert describe(marked) == describe(asked)
     for hidden in ("x" * 300, "y\nz\n" * 60):
         long = question(Prepared([Access("execute", hidden)], title=f"smash {hidden[:100]}"))
         assert "\n".join(describe(long)) == f"smash {hidden.strip()}\nit would run rm"
