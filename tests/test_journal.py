@@ -596,7 +596,10 @@ def test_process_killed_at_any_moment_loses_nothing_and_repeats_nothing(tmp_path
             if not path or not Path(path).stat().st_size:
                 continue
             record = read_journal(Path(path))
-            assert all("cut off" in warning for warning in record.warnings)
+            # A line that a kill cut off; when the next process wrote behind it, it ended it first.
+            torn = ("is cut off; it was passed over", "cannot be read; it was passed over")
+            assert all(warning.endswith(torn) for warning in record.warnings)
+            assert len(record.warnings) <= kill + 1
             messages = tell(record.branch()).messages
             answered = [m for m in messages if isinstance(m, AssistantMessage | ToolMessage)]
             assert [m for m in repair(messages) if not isinstance(m, UserMessage)] == answered
