@@ -1603,6 +1603,30 @@ def test_window_of_the_model_is_shown_where_the_provider_tells_it(
         assert [r.path for r in server.requests].count("/v1/models") == 1
 
 
+def test_fork_holds_at_once_and_the_context_is_that_of_its_branch(home: Home) -> None:
+    usages = (Usage(input=400, output=100), Usage(input=800, output=100))
+    with serving(*[chat_stream("Ok.", usage=usage) for usage in usages]) as server:
+        home.use(server)
+        with open_terminal(home, columns=150) as terminal:
+            terminal.ready()
+            terminal.send("One.")
+            terminal.send("Two.")
+            terminal.wait(lambda t: "context 900 " in t.status_line)
+            terminal.type("/fork\r")
+            terminal.see("> 2  Two.")
+            terminal.type("\r")
+            terminal.wait(at_line("> Two."))
+            assert "context 500 · 400 in 100 out" in terminal.status_line
+            terminal.type("\x15")
+            terminal.type("/exit\r")
+            assert terminal.status() == 0
+        with open_terminal(home, columns=150, pick=True) as terminal:
+            terminal.see("1 of 1")
+            terminal.type("\r")
+            terminal.see(", 2 messages, just now.\n\n> One.\n\nOk.\n\nready")
+            assert "context 500 · 400 in 100 out" in terminal.status_line
+
+
 def words(count: int) -> list[str]:
     """A long answer with everything in it: numbered rows, tables, code, wide characters."""
     parts = []
