@@ -75,7 +75,7 @@ def test_wheel_holds_every_module_and_no_stray_file(dist: Path, name: str) -> No
     package = name.replace("-", "_")
     with wheel(dist, name) as file:
         names = {n for n in file.namelist() if n.startswith(f"{package}/")}
-    kinds = ("*.py", "py.typed", "*.schema.json")
+    kinds = ("*.py", "py.typed", "*.schema.json", "*.ignore")
     files = [path for kind in kinds for path in (SOURCES[name] / package).rglob(kind)]
     assert names == {path.relative_to(SOURCES[name]).as_posix() for path in files}
     assert not [n for n in names if re.search(r"(^|/)(tests?/|test_|conftest)", n)]
