@@ -157,7 +157,7 @@ def test_without_a_provider_one_is_asked_for_saved_and_made_current(
         url = f"{server.url}/near/v1"
         person.start(
             {
-                "be connected": "other",
+                "want to connect?": "other",
                 "Provider name": "home",
                 "URL": url,
                 "Key": "sk-planted-key",
@@ -276,7 +276,7 @@ def test_connect_saves_a_provider_and_switches_to_it(
     at_work.do(
         "/connect",
         {
-            "be connected": "other",
+            "want to connect?": "other",
             "Provider name": "third",
             "URL": f"{server.url}/third/v1",
             "Default model": "third-small",

@@ -138,7 +138,7 @@ class _Connection:
         first = [*with_key, *(each.name for each in local)]
         named = dict.fromkeys([*first, *services])
         return self.dialogue.pick(
-            "Which provider is to be connected?",
+            "Which provider do you want to connect?",
             [
                 *((name, options[name]) for name in named),
                 (DEMO.name, "needs neither key nor network"),

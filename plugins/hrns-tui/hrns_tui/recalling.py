@@ -39,7 +39,7 @@ __all__ = [
     "titles_of_calls",
 ]
 
-WHICH_SESSION = "Which session is to be gone on with?"
+WHICH_SESSION = "Which session do you want to continue?"
 """The question over `session_lists`."""
 
 _ALL = "all"
@@ -237,7 +237,7 @@ def _fork(host: CommandHost, _argument: str) -> None:
     if not said:
         raise SessionError("nothing was said yet that could be gone back to")
     options = [(str(n), cut(_one_line(text), 70)) for n, (_, text) in enumerate(said, 1)]
-    chosen = host.pick("Which of your messages is to be said otherwise?", options[::-1])
+    chosen = host.pick("Which message do you want to edit and send again?", options[::-1])
     if chosen is None:
         return
     leaf, text = said[int(chosen) - 1]

@@ -53,7 +53,7 @@ TERMINAL_COMMANDS = (
     SlashCommand("clear", "Begins a new conversation on an empty screen.", _clear),
     SlashCommand(
         "theme",
-        "Shows what comes for a dark or a light background.",
+        "Takes colours for a dark or a light background.",
         _theme,
         usage="NAME",
         complete=_themes,

@@ -50,7 +50,7 @@ class Host:
 
     def pick(self, title: str, options: Sequence[tuple[str, str]]) -> str | None:
         self.offered = dict(options)
-        if "connected" in title:
+        if "connect?" in title:
             return "other" if self.answers[0] else None
         return self.answers.popleft() if self.answers else None
 
@@ -211,7 +211,7 @@ def test_help_lists_every_command_with_its_usage(stage: Stage) -> None:
 /permissions      Says what is allowed, asked about and denied.
 /mode NAME        Changes the permission mode, for this session.
 /clear            Begins a new conversation on an empty screen.
-/theme NAME       Shows what comes for a dark or a light background.
+/theme NAME       Takes colours for a dark or a light background.
 /editor           Opens the next message in $EDITOR.
 /exit             Leaves.
 /fail             Fails.

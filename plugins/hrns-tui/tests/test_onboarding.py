@@ -82,7 +82,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "config.json"
 
 
-WHICH = "Which provider is to be connected?"
+WHICH = "Which provider do you want to connect?"
 URL = "URL []"
 KEY = "Key (hidden; $NAME takes it from the environment; Enter for none)"
 MODEL = "Default model"

@@ -1919,7 +1919,7 @@ def test_session_is_gone_on_with_forked_and_told_on_leaving(home: Home) -> None:
             session_id = path.stem.rpartition("-")[2]
             assert f"To go on with this session: hrns -r {session_id}" in terminal.text
         with open_terminal(home, pick=True) as terminal:
-            terminal.see("Which session is to be gone on with?")
+            terminal.see("Which session do you want to continue?")
             terminal.see("First.")
             terminal.type("\r")
             terminal.see("> First.\n\nAnswer 0.\n\n> Second.\n\nAnswer 1.\n")
@@ -1975,7 +1975,7 @@ def test_fork_can_be_taken_further_back_and_what_looks_like_a_command_is_said(ho
             terminal.send("Second.")
             for text in ("Second.", " /etc"):  # without a word between them
                 terminal.type("/fork\r")
-                terminal.see("is to be said otherwise?")
+                terminal.see("do you want to edit and send again?")
                 terminal.type("\r")
                 terminal.wait(at_line(f"> {text}"))
                 terminal.type("\x15")
