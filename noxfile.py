@@ -37,8 +37,11 @@ def _offer_pyenv() -> None:
 
 
 _offer_pyenv()
-if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # started in the background by a script
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # the tests interrupt programs
+# A script in the background, or `nohup`, has signals ignored that the tests send to programs.
+for _name, _handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
+    _number = getattr(signal, _name, None)
+    if _number is not None and signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, _handler)
 
 
 @nox.session(python=PYTHONS)
