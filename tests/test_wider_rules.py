@@ -15,7 +15,7 @@ from hrns.permissions import ALL_EFFECTS, Access, Effect, Prepared, Rule, mode_p
 from hrns.permissions.widening import wider_rule
 from hrns.tools import Tool
 
-CWD, HOME = Path("/home/ada/work"), Path("/home/ada")
+CWD, HOME = Path("/home/ada/shop"), Path("/home/ada")
 RUN = Tool("run_command", "", {"type": "object"}, lambda *_: "", effects=ALL_EFFECTS)
 
 
@@ -77,17 +77,17 @@ def test_nothing_wider_is_offered_for_what_may_be_anything(line: str) -> None:
 @pytest.mark.parametrize(
     ("path", "pattern"),
     [
-        ("/home/ada/work/src/app.py", "/home/ada/work/src/**"),
+        ("/home/ada/shop/src/app.py", "/home/ada/shop/src/**"),
         ("/usr/include/stdio.h", "/usr/include/**"),
         ("/srv/data/[1]/x", "/srv/data/\\[1]/**"),
-        ("/home/ada/work/app.py", ""),  # all of the working directory, with .git in it
+        ("/home/ada/shop/app.py", ""),  # all of the working directory, with .git in it
         ("/home/ada/notes.txt", ""),
         ("/home/x", ""),
         ("/etc/hosts", ""),
         ("/home/ada/.ssh/config", ""),
-        ("/home/ada/work/lib/.git/hooks/x", ""),
-        ("/home/ada/work/src/.env", ""),
-        ("src/app.py", "/home/ada/work/src/**"),
+        ("/home/ada/shop/lib/.git/hooks/x", ""),
+        ("/home/ada/shop/src/.env", ""),
+        ("src/app.py", "/home/ada/shop/src/**"),
         ("../other/app.py", ""),
     ],
 )

@@ -103,7 +103,7 @@ def test_pattern_is_no_answer_where_none_is_offered() -> None:
 
 
 def test_rule_for_calls_like_it_is_found_if_it_is_another_than_the_one_that_is_offered() -> None:
-    wider = widening(Path("/home/ada/work"), Path("/home/ada"))
+    wider = widening(Path("/home/ada/shop"), Path("/home/ada"))
     line = Prepared([Access("execute", "git log -3")])
     assert wider(question(line, rule="smash(git log -3)")) == "smash(git log *)"
     assert wider(question(line, rule="smash(git log *)")) == ""
