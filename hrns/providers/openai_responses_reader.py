@@ -134,7 +134,7 @@ class ResponsesDecoder(EventDecoder):
             if item.kind == "tool_call" and not item.is_named:
                 raise BrokenStream("the reply has a call without a name")
             if item.kind == "tool_call" and not item.is_done:
-                self._give_arguments(item, deltas)
+                self._give(item, item.whole or "".join(item.pieces), deltas)
         if self._halves is not None:
             deltas += self._halves.end()
         if self._usage is not None:
@@ -265,6 +265,9 @@ class ResponsesDecoder(EventDecoder):
         item.pieces.append(text)
         if item.kind == "tool_call":
             return  # given out at its end, where it is said once more, as a whole
+        self._give(item, text, deltas)
+
+    def _give(self, item: _Item, text: str, deltas: list[Delta]) -> None:
         if text and self._halves is not None:
             text = self._halves.join(item.index, text)
         if text:
@@ -288,13 +291,6 @@ class ResponsesDecoder(EventDecoder):
         if kind == "response.refusal.done":
             self._stop = "refusal"
 
-    def _give_arguments(self, item: _Item, deltas: list[Delta]) -> None:
-        text = item.whole or "".join(item.pieces)
-        if text and self._halves is not None:
-            text = self._halves.join(item.index, text)
-        if text:
-            deltas.append(PartText(item.index, text))
-
     def _end_item(self, given: dict[str, Any], index: object, deltas: list[Delta]) -> None:
         item = self._add(given, index, deltas)
         if item.is_done:
@@ -303,7 +299,7 @@ class ResponsesDecoder(EventDecoder):
         match item.kind:
             case "tool_call":
                 item.whole = as_text(given.get("arguments")) or item.whole
-                self._give_arguments(item, deltas)
+                self._give(item, item.whole or "".join(item.pieces), deltas)
                 unknown = _unknown(given, _CALL_FIELDS)
                 if unknown:
                     deltas.append(PartNative(item.index, compact(unknown)))
