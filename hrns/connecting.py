@@ -9,8 +9,11 @@ from queue import Empty, SimpleQueue
 from typing import TypeVar
 from urllib.parse import urlsplit
 
+from attrs import evolve
+
 from .cancel import Cancel
-from .config import ENVIRONMENT_PROVIDERS, Config, ProviderConfig
+from .choosing import build_provider
+from .config import ENVIRONMENT_PROVIDERS, Config, ProviderConfig, find_provider
 from .errors import ConfigError, RequestRefused, Unreachable, UsageError, in_words
 from .messages import UserMessage
 from .nearest import nearest
@@ -20,15 +23,26 @@ from .providers.endpoints import guess_api
 from .records import ProviderKind
 
 __all__ = [
+    "LISTING_S",
     "api_of",
     "ask_a_word",
     "checked_name",
     "entry_for",
     "full_url",
+    "has_key",
+    "is_about_trust",
     "list_models",
     "name_for",
+    "provider_of",
+    "try_model",
     "within",
 ]
+
+LISTING_S = 20.0
+"""How long a list of models is waited for when a provider is connected."""
+
+WORD_S = 60.0
+"""How long the first words of a model are waited for: it may have to be loaded."""
 
 T = TypeVar("T")
 
@@ -194,14 +208,64 @@ def _about_path(base: str, api: str) -> str:
     )
 
 
-def ask_a_word(provider: Provider, model: str) -> None:
-    """Make the model write a word or two: proof that key and model are good.
+def has_key(entry: ProviderConfig, environ: Mapping[str, str]) -> bool:
+    """Whether there is a key now: a reference may lead nowhere."""
+    try:
+        return bool(entry.resolved_key(environ))
+    except ConfigError:
+        return False
+
+
+def provider_of(
+    entry: ProviderConfig, config: Config, plugins: Plugins, environ: Mapping[str, str]
+) -> Provider:
+    """The provider that an entry describes, which need not be saved.
+
+    Raises:
+        ConfigError: it cannot be used.
+    """
+    config = evolve(config, providers={entry.name: entry})
+    found = find_provider(config, entry.name, environ)  # with the URL of its protocol
+    return build_provider(plugins, found, environ)
+
+
+def try_model(provider: Provider, model: str, listed: Iterable[str]) -> None:
+    """Have the model write a word, within `WORD_S`: proof that key and model are good.
+
+    Parameters:
+        listed: the models on offer, one of which may be meant where it is refused.
 
     Raises:
         ProviderError: they are not, or the way there is not.
+    """
+    try:
+        within(WORD_S, lambda: ask_a_word(provider, model))
+    except RequestRefused as error:
+        if near := nearest(model, listed, 3):
+            error.hint = f"Did you mean {' or '.join(near)}? {error.hint}".rstrip()
+        raise
+
+
+def ask_a_word(provider: Provider, model: str) -> None:
+    """Make the model write a word or two.
+
+    Raises:
+        ProviderError: it does not, or the way there is not.
     """
     request = ModelRequest(
         model, (UserMessage("Say hello."),), options=ModelOptions(max_tokens=_TOKENS)
     )
     for _ in provider.reply(request, Cancel()):
         pass
+
+
+def is_about_trust(error: BaseException) -> bool:
+    """Whether a certificate that nobody vouches for is the cause."""
+    from ssl import SSLCertVerificationError
+
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, SSLCertVerificationError):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False

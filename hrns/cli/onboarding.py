@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from ssl import SSLCertVerificationError
 from urllib.parse import urlsplit
 
 import click
@@ -19,20 +18,23 @@ from ..config import (
     Config,
     ProviderConfig,
     edit_config,
-    find_provider,
     load_config,
     put_provider,
     set_current_provider,
 )
 from ..config.values import public_url
 from ..connecting import (
+    LISTING_S,
     api_of,
-    ask_a_word,
     checked_name,
     entry_for,
     full_url,
+    has_key,
+    is_about_trust,
     list_models,
     name_for,
+    provider_of,
+    try_model,
     within,
 )
 from ..errors import (
@@ -44,19 +46,15 @@ from ..errors import (
     ServerFault,
     UsageError,
 )
-from ..nearest import nearest
 from ..plugins import Plugins, load_plugins
 from ..providers.base import Provider
 from ..providers.endpoints import read_endpoint
-from ..session import build_provider
 from . import status
 from .common import tell, user_config_path
 from .providers import shown_key
 
 __all__ = ["Given", "connect"]
 
-LISTING_S = 20.0
-WORD_S = 60.0
 _SHOWN_MODELS = 40
 
 
@@ -123,16 +121,8 @@ def _is_to_be_asked(given: Given, config: Config) -> bool:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     known = entry_for(given.name, config, os.environ) or ProviderConfig("")
-    has_key = given.key is not None or _has_key(known)
-    return not ((given.url or known.url) and has_key and (given.model or known.model))
-
-
-def _has_key(entry: ProviderConfig) -> bool:
-    """Whether there is a key now: a reference may lead nowhere."""
-    try:
-        return bool(entry.resolved_key(os.environ))
-    except ConfigError:
-        return False
+    is_keyed = given.key is not None or has_key(known, os.environ)
+    return not ((given.url or known.url) and is_keyed and (given.model or known.model))
 
 
 def _save(entry: ProviderConfig, config: Config) -> None:
@@ -215,9 +205,7 @@ class _Connection:
         except ConfigError as error:
             error.hint = "Set it, or give the key itself with --key."
             raise
-        config = evolve(self.config, providers={entry.name: entry})
-        found = find_provider(config, entry.name, os.environ)  # with the URL of its protocol
-        return build_provider(self.plugins, found, os.environ)
+        return provider_of(entry, self.config, self.plugins, os.environ)
 
     def _models(self, entry: ProviderConfig, *, needed: bool) -> list[str] | None:
         """The models on offer; None if the server does not list them, and that is told.
@@ -248,13 +236,7 @@ class _Connection:
             return
         if models:
             tell(f"{entry.model} is not among the {len(models)} models that are listed")
-        try:
-            provider = self._provider(entry)
-            within(WORD_S, lambda: ask_a_word(provider, entry.model))
-        except RequestRefused as error:
-            if near := nearest(entry.model, models or (), 3):
-                error.hint = f"Did you mean {' or '.join(near)}? {error.hint}".rstrip()
-            raise
+        try_model(self._provider(entry), entry.model, models or ())
 
     # With a person
 
@@ -323,7 +305,7 @@ class _Connection:
     def _ask_what_next(self, entry: ProviderConfig, error: HrnsError) -> ProviderConfig | None:
         """The entry to try next; None if it is wanted as it is."""
         words = ["again", "url", "key", "save", "quit"]
-        if _is_about_trust(error):
+        if is_about_trust(error):
             words.insert(0, "trust")
             click.echo("trust: leave the certificates of this server unchecked.", err=True)
         word = click.prompt(
@@ -384,13 +366,3 @@ def _ask_model(models: Sequence[str] | None, saved: str) -> str:
     if said not in models and said.isdecimal() and 1 <= int(said) <= len(models):
         return models[int(said) - 1]
     return said
-
-
-def _is_about_trust(error: BaseException) -> bool:
-    """Whether a certificate that nobody vouches for is the cause."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, SSLCertVerificationError):
-            return True
-        cause = cause.__cause__ or cause.__context__
-    return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hrns.config import Config, ProviderConfig, edit_config, set_model
-from hrns.connecting import list_models, within
+from hrns.connecting import LISTING_S, list_models, within
 from hrns.errors import ConfigError, ProviderError
 from hrns.plugins import Plugins
 from hrns.providers.base import ModelInfo
@@ -13,10 +13,7 @@ from hrns.session import build_provider
 
 from .dialogue import Dialogue
 
-__all__ = ["LISTING_S", "ask_model", "missing_model", "told_window"]
-
-LISTING_S = 20.0
-"""How long a list of models is waited for."""
+__all__ = ["ask_model", "missing_model", "told_window"]
 
 _ANOTHER = "(another)"
 

@@ -16,19 +16,22 @@ from hrns.config import (
     Config,
     ProviderConfig,
     edit_config,
-    find_provider,
     put_provider,
     set_current_provider,
 )
 from hrns.config.values import public_url
 from hrns.connecting import (
+    LISTING_S,
     api_of,
-    ask_a_word,
     checked_name,
     entry_for,
     full_url,
+    has_key,
+    is_about_trust,
     list_models,
     name_for,
+    provider_of,
+    try_model,
     within,
 )
 from hrns.errors import (
@@ -39,22 +42,18 @@ from hrns.errors import (
     ServerFault,
     UsageError,
 )
-from hrns.nearest import nearest
 from hrns.plugins import Plugins
 from hrns.providers.base import ModelInfo, Provider
 from hrns.providers.endpoints import read_endpoint
 from hrns.providers.http import APIS
-from hrns.session import build_provider
 
 from .dialogue import Dialogue, confirm
 from .local_servers import local_servers
-from .models import LISTING_S, ask_model
+from .models import ask_model
 
 __all__ = ["connect"]
 
 _OTHER = "other"
-_WORD_S = 60.0
-"""How long the first words of a model are waited for: it may have to be loaded."""
 
 
 def connect(
@@ -107,7 +106,7 @@ class _Connection:
     def _of_service(self, name: str) -> ProviderConfig | None:
         """The entry of a well-known service, with its key if it needs one."""
         entry = self._entry(name)
-        if entry.api == "ollama" or self._has_key(entry):
+        if entry.api == "ollama" or has_key(entry, self.environ):
             return entry
         variable = next(each.variable for each in ENVIRONMENT_PROVIDERS if each.name == name)
         self.dialogue.say(f"{name} at {entry.url}. Its key may be in ${variable} as well.")
@@ -189,16 +188,9 @@ class _Connection:
         return evolve(entry, url=url, api=api, key="" if moved else entry.key)
 
     def _ask_key(self, entry: ProviderConfig) -> ProviderConfig | None:
-        kept = entry.key if self._has_key(entry) else ""
+        kept = entry.key if has_key(entry, self.environ) else ""
         key = self.dialogue.ask(_key_label(kept), default=kept, secret=True)
         return None if key is None else evolve(entry, key=key)
-
-    def _has_key(self, entry: ProviderConfig) -> bool:
-        """Whether there is a key now: a reference may lead nowhere."""
-        try:
-            return bool(entry.resolved_key(self.environ))
-        except ConfigError:
-            return False
 
     # What is tried
 
@@ -231,7 +223,7 @@ class _Connection:
             HrnsError: the server is not reached, or does not take the key or the model.
         """
         self.dialogue.say("Checking the connection ...")
-        provider = self._provider(entry)
+        provider = provider_of(entry, self.config, self.plugins, self.environ)
         models = self._listed(provider)
         model = ask_model(self.dialogue, "Default model", models, entry.model)
         if model is None:
@@ -239,18 +231,8 @@ class _Connection:
         names = [each.id for each in models]
         if model not in names:
             self.dialogue.say(f"Trying {model} ...")
-            try:
-                within(_WORD_S, lambda: ask_a_word(provider, model))
-            except RequestRefused as error:
-                if near := nearest(model, names, 3):
-                    error.hint = f"Did you mean {' or '.join(near)}? {error.hint}".rstrip()
-                raise
+            try_model(provider, model, names)
         return evolve(entry, model=model)
-
-    def _provider(self, entry: ProviderConfig) -> Provider:
-        config = evolve(self.config, providers={entry.name: entry})
-        found = find_provider(config, entry.name, self.environ)  # with the URL of its protocol
-        return build_provider(self.plugins, found, self.environ)
 
     def _listed(self, provider: Provider) -> Sequence[ModelInfo]:
         """Its models; none if it answers, but does not list them."""
@@ -262,7 +244,7 @@ class _Connection:
 
     def _next_step(self, entry: ProviderConfig, error: HrnsError) -> str | None:
         """What is to be done about a failure."""
-        if _is_about_trust(error) and not entry.skip_verify:
+        if is_about_trust(error) and not entry.skip_verify:
             skip = confirm(self.dialogue, "Skip the verification of TLS certificates?")
             if skip is None or skip:
                 return "trust" if skip else None
@@ -287,15 +269,3 @@ def _key_label(key: str) -> str:
     if key:
         return "Key (hidden; Enter keeps the one there is)"
     return "Key (hidden; $NAME takes it from the environment; Enter for none)"
-
-
-def _is_about_trust(error: BaseException) -> bool:
-    """Whether a certificate that nobody vouches for is the cause."""
-    from ssl import SSLCertVerificationError
-
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, SSLCertVerificationError):
-            return True
-        cause = cause.__cause__ or cause.__context__
-    return False
