@@ -306,8 +306,6 @@ def _read_tagged(converter: Converter, union: Any) -> _Hook:
 
 def chunk_schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of each line of `--output-format stream-json`."""
-    from importlib.resources import files
+    from .schemas import shipped_schema
 
-    text = files("hrns").joinpath("schemas", "chunks.schema.json").read_text("utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
+    return shipped_schema("chunks")

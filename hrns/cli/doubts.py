@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,9 @@ _OWN = ("x_", "x-")
 
 def config_schema() -> dict[str, Any]:
     """The JSON Schema of the configuration."""
-    from importlib.resources import files
+    from ..schemas import shipped_schema
 
-    text = files("hrns").joinpath("schemas", "config.schema.json").read_text("utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
+    return shipped_schema("config")
 
 
 def misspelled(document: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, define
@@ -113,8 +112,6 @@ def _call(call: ToolCallResultChunk | ToolCallErrorChunk) -> dict[str, Any]:
 
 def result_schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of the object of `--output-format json`."""
-    from importlib.resources import files
+    from ..schemas import shipped_schema
 
-    text = files("hrns").joinpath("schemas", "result.schema.json").read_text("utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
+    return shipped_schema("result")
