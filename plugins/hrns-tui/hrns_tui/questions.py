@@ -24,11 +24,10 @@ from .wording import one_line
 __all__ = [
     "Questions",
     "Widening",
-    "confirmed",
     "describe",
     "edited_rule",
-    "kept",
     "no_wider",
+    "settled",
     "widening",
 ]
 
@@ -104,18 +103,13 @@ class Questions:
         """The person's answer."""
         rule, wider = question.verdict.rule, self._wider(question)
         self._screen.say("\n".join([*describe(question), _choices(rule, wider)]))
-        try:
+
+        def decide() -> Answer:
             while not (answer := self._answer(question, wider)):
                 self._screen.say(_choices(rule, wider))
-        except EOFError:
-            return Answer("no")
-        except KeyboardInterrupt:
-            question.cancel.set()
-            return Answer("no")
-        settled = kept(answer, self._save, self._screen.error)
-        if settled is answer and (said := confirmed(answer, question)):
-            self._screen.say(said)
-        return settled
+            return answer
+
+        return settled(question, decide, self._save, self._screen.error, self._screen.say)
 
     def _answer(self, question: Question, wider: str) -> Answer | None:
         """The answer that the next line stands for, or None."""
@@ -131,7 +125,35 @@ class Questions:
             return None
 
 
-def kept(answer: Answer, save: Callable[[str], object], tell: Callable[[str], object]) -> Answer:
+def settled(
+    question: Question,
+    decide: Callable[[], Answer],
+    save: Callable[[str], object],
+    tell: Callable[[str], object],
+    say: Callable[[str], object],
+) -> Answer:
+    """The answer, once its rule is saved; giving up is a no, and Ctrl-C ends the turn as well.
+
+    Parameters:
+        decide: gives the answer; raises EOFError or KeyboardInterrupt if there is none.
+        save: saves a rule.
+        tell: tells that it could not.
+        say: says what is allowed from now on.
+    """
+    try:
+        answer = decide()
+    except EOFError:
+        return Answer("no")
+    except KeyboardInterrupt:
+        question.cancel.set()
+        return Answer("no")
+    kept = _kept(answer, save, tell)
+    if kept is answer and (said := _confirmed(answer, question)):
+        say(said)
+    return kept
+
+
+def _kept(answer: Answer, save: Callable[[str], object], tell: Callable[[str], object]) -> Answer:
     """The answer, its rule saved if it is for always; for the session if it cannot be."""
     if answer.kind != "always":
         return answer
@@ -143,7 +165,7 @@ def kept(answer: Answer, save: Callable[[str], object], tell: Callable[[str], ob
     return answer
 
 
-def confirmed(answer: Answer, question: Question) -> str:
+def _confirmed(answer: Answer, question: Question) -> str:
     """What is allowed from now on, and for how long; "" if nothing is."""
     rule = answer.rule or question.verdict.rule
     if not rule or answer.kind not in ("session", "always"):

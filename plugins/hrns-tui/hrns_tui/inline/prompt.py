@@ -18,7 +18,7 @@ from ..cells import wrapped
 from ..dialogue import Listing, Meanwhile, PromptDialogue, Typed
 from ..diffs import MORE
 from ..listed import context_window, keep_models, list_models, listed_models
-from ..questions import Widening, confirmed, describe, edited_rule, kept, no_wider
+from ..questions import Widening, describe, edited_rule, no_wider, settled
 from .desk import Attachment, Desk, Work, as_typed
 from .errand import check_wanted, run_errand
 from .forms import (
@@ -234,19 +234,14 @@ class InlineQuestions:
         return wrapped(text, self._size()[0] - 1, whole_words=False).split("\n")
 
     def _answer(self, question: Question) -> Answer:
-        try:
-            answer = self._prompt.decide(question, self._form(question))
-        except EOFError:
-            return Answer("no")
-        except KeyboardInterrupt:
-            question.cancel.set()
-            return Answer("no")
-        settled = kept(answer, self._save, self._screen.error)
-        if settled is answer and (said := confirmed(answer, question)):
-            self._screen.say_styled(
-                self._screen.paint(wrapped(plain(said), self._size()[0] - 1), "dim")
-            )
-        return settled
+        def decide() -> Answer:
+            return self._prompt.decide(question, self._form(question))
+
+        def say(text: str) -> None:
+            lines = wrapped(plain(text), self._size()[0] - 1)
+            self._screen.say_styled(self._screen.paint(lines, "dim"))
+
+        return settled(question, decide, self._save, self._screen.error, say)
 
     def _form(self, question: Question) -> CallForm:
         """The question; what would be done stands whole above it if there is no room for that."""
