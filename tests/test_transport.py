@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import shutil
 import signal
 import socket
 import ssl
@@ -380,29 +379,8 @@ def test_header_that_cannot_be_sent_is_a_fault_of_the_configuration(transport: T
             transport.open("GET", server.url, headers=[("X-Name", "a\r\nb: c")])
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with `cert.pem` and `key.pem` for 127.0.0.1, which nobody has reason to trust."""
-    if not shutil.which("openssl"):
-        pytest.skip("openssl, which makes the certificate, is not there")
-    folder = tmp_path_factory.mktemp("certificate")
-    command = (
-        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
-        " -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem"
-    )
-    subprocess.run(command.split(), cwd=folder, capture_output=True, check=True)
-    return folder
-
-
-@pytest.fixture
-def tls(certificate: Path) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
-    return context
-
-
-def test_certificate_that_is_not_trusted_is_refused(tls: ssl.SSLContext) -> None:
-    with LoopbackServer(Answer(b"x"), tls=tls) as server:
+def test_certificate_that_is_not_trusted_is_refused(server_tls: ssl.SSLContext) -> None:
+    with LoopbackServer(Answer(b"x"), tls=server_tls) as server:
         error = fault_of(server.url, Transport())
     assert type(error) is Unreachable
     assert not error.retryable
@@ -413,36 +391,36 @@ def test_certificate_that_is_not_trusted_is_refused(tls: ssl.SSLContext) -> None
 
 
 def test_certificate_of_a_given_authority_is_trusted(
-    tls: ssl.SSLContext, certificate: Path
+    server_tls: ssl.SSLContext, certificate: Path
 ) -> None:
     transport = Transport(ca_file=str(certificate / "cert.pem"))
-    with LoopbackServer(Answer(b"x"), tls=tls) as server:
+    with LoopbackServer(Answer(b"x"), tls=server_tls) as server:
         assert whole(transport.open("GET", server.url)) == b"x"
         assert whole(transport.open("GET", server.url)) == b"x"
     transport.close()
 
 
 def test_certificate_named_by_the_environment_is_trusted(
-    tls: ssl.SSLContext, certificate: Path, monkeypatch: pytest.MonkeyPatch
+    server_tls: ssl.SSLContext, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate / "cert.pem"))
     transport = Transport()
-    with LoopbackServer(Answer(b"x"), tls=tls) as server:
+    with LoopbackServer(Answer(b"x"), tls=server_tls) as server:
         assert whole(transport.open("GET", server.url)) == b"x"
     transport.close()
 
 
-def test_certificates_are_not_checked_without_verify(tls: ssl.SSLContext) -> None:
+def test_certificates_are_not_checked_without_verify(server_tls: ssl.SSLContext) -> None:
     transport = Transport(verify=False)
-    with LoopbackServer(Answer(b"x"), tls=tls) as server:
+    with LoopbackServer(Answer(b"x"), tls=server_tls) as server:
         assert whole(transport.open("GET", server.url)) == b"x"
     transport.close()
 
 
-def test_cancel_wakes_a_blocked_read_under_tls(tls: ssl.SSLContext) -> None:
+def test_cancel_wakes_a_blocked_read_under_tls(server_tls: ssl.SSLContext) -> None:
     cancel = Cancel()
     transport = Transport(verify=False)
-    with LoopbackServer(Answer([b"some", Wait()]), tls=tls) as server:
+    with LoopbackServer(Answer([b"some", Wait()]), tls=server_tls) as server:
         response = transport.open("GET", server.url, cancel=cancel)
         with later(cancel.set), soon(), pytest.raises(Cancelled):
             whole(response)

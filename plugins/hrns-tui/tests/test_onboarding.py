@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
 import ssl
-import subprocess
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -59,22 +57,6 @@ def connected(path: Path, person: Person, environ: Mapping[str, str] | None = No
     document = json.loads(path.read_text()) if path.exists() else None
     assert (saved is None) == (document is None)
     return document
-
-
-@pytest.fixture(scope="module")
-def server_tls(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
-    """The server's side of TLS: a certificate that nobody has reason to trust."""
-    if not shutil.which("openssl"):
-        pytest.skip("openssl, which makes the certificate, is not there")
-    folder = tmp_path_factory.mktemp("tls")
-    command = (
-        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
-        " -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem"
-    )
-    subprocess.run(command.split(), cwd=folder, capture_output=True, check=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
-    return context
 
 
 @pytest.fixture
